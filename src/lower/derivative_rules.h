@@ -45,16 +45,17 @@ struct Differential {
   Term result;
 };
 
-struct DerivativeRule;
-using TangentFunction = Result<Term> (*)(DerivativeBuilder& builder, const DerivativeRule& rule,
-                                         const Differential& differential);
+class DerivativeFormula;
 struct DerivativeRule {
-  TangentFunction tangent;
+  // Builds the tangent of the result; kNoTerm if it is zero.
+  Term (*tangent)(DerivativeFormula& formula);
   // The names of the operands that `tangent` reads.
   std::vector<std::string_view> operands{};
   // True if `tangent` is also correct for complex operands.
   bool holds_for_complex = true;
 };
+Result<Term> tangent_of(DerivativeBuilder& builder, const DerivativeRule& rule,
+                        const Differential& differential);
 // Returns the call of a linear operator with the tangents in place of the operands of the rule. The
 // operator must be linear in all these operands together. It may have several results; no other
 // rule supports that. Nothing (nullopt) if no operand has a tangent.

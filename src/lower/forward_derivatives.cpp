@@ -12,7 +12,6 @@
 #include "lower/arguments.h"
 #include "lower/decompose/decompose.h"
 #include "lower/derivative_rules.h"
-#include "lower/forms.h"
 #include "lower/new_nodes.h"
 #include "lower/pass.h"
 #include "lower/signature.h"
@@ -66,15 +65,14 @@ void keep_dim(TensorMeta& meta, int64_t dim) {
     if (stride.literal() > own) stride = SymInt(stride.literal() / size.literal());
 }
 
-bool may_vary(const Graph& graph, const Argument& results) {
-  bool found = false;
-  for_each_value(results, [&](ValueId id) {
+// True if a result of the node can have a tangent. Assertions, comparisons and sizes only read
+// values.
+bool may_vary(const Graph& graph, const Node& node) {
+  return any_result(node, [&](ValueId id) {
     const TensorMeta* meta = graph.value(id).tensor();
-    if (meta == nullptr) return;
-    const auto dtype = meta->dtype.dtype();
-    found = found || !dtype || dtype_category(*dtype) >= DtypeCategory::floating;
+    const auto dtype = meta != nullptr ? meta->dtype.dtype() : std::nullopt;
+    return meta != nullptr && (!dtype || dtype_category(*dtype) >= DtypeCategory::floating);
   });
-  return found;
 }
 
 class Lowering : public DerivativeBuilder {
@@ -103,8 +101,8 @@ class Lowering : public DerivativeBuilder {
       return results[0];
     }
     PT2_TRY(const Term result, call(dual->primal));
-    PT2_TRY(const Term tangent, placed(dual->rule->tangent(
-                                    *this, *dual->rule, {dual->primal, dual->tangents, result})));
+    PT2_TRY(const Term tangent,
+            placed(tangent_of(*this, *dual->rule, {dual->primal, dual->tangents, result})));
     if (tangent == kNoTerm) return result;
     return add_term({.level = dual->level, .primal = result, .tangent = tangent});
   }
@@ -133,32 +131,22 @@ class Lowering : public DerivativeBuilder {
   // Splits the call; nothing (nullopt) if no operand is dual.
   Result<std::optional<Dual>> open(const DerivativeCall& wanted) {
     if (++calls_ > kMaxCalls + kMaxGrowth * order_)
-      return Error{ErrorCode::limit,
-                   fmt::format("its forward derivatives take more than {} operators",
-                               kMaxCalls + kMaxGrowth * order_),
-                   place()};
+      return refused(fmt::format("its forward derivatives take more than {} operators",
+                                 kMaxCalls + kMaxGrowth * order_),
+                     ErrorCode::limit);
     int level = 0;
-    for (const NamedArgument& input : wanted.inputs)
-      for_each_value(input.arg, [&](ValueId id) { level = std::max(level, term(id).level); });
+    for_each_operand(wanted, [&](Term id) { level = std::max(level, term(id).level); });
     if (level == 0) return std::optional<Dual>();
     // Rules find operands by name, and an operand without one would count as constant.
     for (const NamedArgument& input : wanted.inputs)
-      if (bool dual = false; input.name.empty()) {
-        for_each_value(input.arg, [&](ValueId id) { dual |= term(id).level > 0; });
-        if (dual)
-          return Error{ErrorCode::unsupported,
-                       fmt::format("{} has a dual operand without a name", wanted.target), place()};
-      }
+      if (input.name.empty() && any_value(input.arg, [&](Term id) { return is_dual(id); }))
+        return refused(fmt::format("{} has a dual operand without a name", wanted.target));
     const DerivativeRule* rule = find_derivative_rule(wanted.target);
     if (rule == nullptr || (!rule->holds_for_complex && has_complex_operand(wanted)))
-      return Error{ErrorCode::unsupported,
-                   fmt::format("the forward derivative of {} is not known here", wanted.target),
-                   place()};
+      return refused(fmt::format("the forward derivative of {} is not known here", wanted.target));
     Dual out{.level = level, .rule = rule, .primal = wanted, .tangents = wanted.inputs};
-    for (NamedArgument& input : out.primal.inputs)
-      change_values(input.arg, [&](ValueId id) { return Argument(part(id, level).primal); });
-    for (NamedArgument& input : out.tangents)
-      change_values(input.arg, [&](ValueId id) { return Argument(part(id, level).tangent); });
+    change_values(out.primal.inputs, [&](Term id) { return part(id, level).primal; });
+    change_values(out.tangents, [&](Term id) { return part(id, level).tangent; });
     return std::optional(std::move(out));
   }
 
@@ -166,9 +154,7 @@ class Lowering : public DerivativeBuilder {
   Result<std::vector<Term>> call_for_list(DerivativeCall wanted, const Argument& like) {
     PT2_TRY(std::optional<Dual> dual, open(wanted));
     if (!dual) return emit(std::move(wanted), {like});
-    if (!is_linear(*dual->rule))
-      return Error{ErrorCode::unsupported, "an operator with several results has dual operands",
-                   place()};
+    if (!is_linear(*dual->rule)) return refused(kSeveralResults);
     PT2_TRY(std::vector<Term> results, call_for_list(dual->primal, like));
     PT2_TRY(std::optional<DerivativeCall> of_tangents,
             linear_call(*this, *dual->rule, {dual->primal, dual->tangents, kNoTerm}));
@@ -179,18 +165,12 @@ class Lowering : public DerivativeBuilder {
     return results;
   }
 
-  // Returns the category of a tensor's dtype; nothing for other values and for unknown dtypes.
-  std::optional<DtypeCategory> category(ValueId id) const {
-    const TensorMeta* meta = out_.value(id).tensor();
-    const auto dtype = meta == nullptr ? std::nullopt : meta->dtype.dtype();
-    return dtype ? std::optional(dtype_category(*dtype)) : std::nullopt;
-  }
-
   Term add_term(TermData data) {
     terms_.push_back(data);
     return Term{static_cast<uint32_t>(terms_.size() - 1)};
   }
   const TermData& term(Term id) const { return terms_[static_cast<size_t>(id)]; }
+  bool is_dual(Term id) const { return term(id).level > 0; }
   Parts part(Term id, int level) const {
     const TermData& data = term(id);
     return data.level == level ? Parts{data.primal, data.tangent} : Parts{id, kNoTerm};
@@ -215,12 +195,17 @@ class Lowering : public DerivativeBuilder {
   std::string place() const {
     const Node& node = out_.node(node_);
     std::string name;
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId id) {
-        if (name.empty()) name = out_.value(id).name;
-      });
+    for_each_result(node, [&](ValueId id) {
+      if (name.empty()) name = out_.value(id).name;
+    });
     return fmt::format("%{} ({})", name, node.target);
   }
+
+  Error refused(std::string_view text, ErrorCode code = ErrorCode::unsupported) const {
+    return {code, text, place()};
+  }
+  static constexpr std::string_view kSeveralResults =
+      "an operator with several results has dual operands";
 
   Result<void> visit(const Node& node) {
     const std::string_view operation = dual_operation(node.target);
@@ -229,26 +214,20 @@ class Lowering : public DerivativeBuilder {
       return visit_dual_operation(operation, node);
     }
     bool dual = false, changed = false;
-    for (const NamedArgument& input : node.inputs)
-      for_each_value(input.arg, [&](ValueId id) {
-        changed |= is_changed(id);
-        dual |= term(term_of(id)).level > 0;
-      });
+    for_each_operand(node, [&](ValueId id) {
+      changed |= is_changed(id);
+      dual |= term(term_of(id)).level > 0;
+    });
     if (!changed) return {};
-    if (!dual || !varies(node)) return replace_inputs(node);
-    std::vector<ValueId> results;
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId id) { results.push_back(id); });
+    if (!dual || !may_vary(out_, node)) return replace_inputs(node);
+    const std::vector<ValueId> results = results_of(node);
     if (gives_elements_and_indices(node.target) && results.size() == 2) {
       replaced_.push_back(node_);
       return visit_choice(node, results);
     }
-    if (node.outputs.size() != 1 || results.empty())
-      return Error{ErrorCode::unsupported, "an operator with several results has dual operands",
-                   place()};
+    if (node.outputs.size() != 1 || results.empty()) return refused(kSeveralResults);
     DerivativeCall wanted{.target = node.target, .inputs = node.inputs, .like = results[0]};
-    for (NamedArgument& input : wanted.inputs)
-      change_values(input.arg, [&](ValueId id) { return Argument(term_of(id)); });
+    change_values(wanted.inputs, [&](ValueId id) { return term_of(id); });
     replaced_.push_back(node_);
     if (node.outputs[0].is<ValueId>()) {
       PT2_TRY(of_value_[results[0]], call(std::move(wanted)));
@@ -263,12 +242,9 @@ class Lowering : public DerivativeBuilder {
   // indices.
   Result<void> visit_choice(const Node& node, std::span<const ValueId> results) {
     DerivativeCall wanted{.target = node.target, .inputs = node.inputs, .like = results[0]};
-    for (NamedArgument& input : wanted.inputs)
-      change_values(input.arg,
-                    [&](ValueId id) { return Argument(term_of(primal_value(term_of(id)))); });
-    const Argument *self = node.find_input("self"), *keepdim = node.find_input("keepdim");
-    const auto* operand = self == nullptr ? nullptr : self->get_if<ValueId>();
-    const auto* keeps = keepdim == nullptr ? nullptr : keepdim->get_if<bool>();
+    change_values(wanted.inputs, [&](ValueId id) { return term_of(primal_value(term_of(id))); });
+    const auto* operand = find_argument<ValueId>(node, "self");
+    const auto* keeps = find_argument<bool>(node, "keepdim");
     const std::optional<int64_t> dim = literal(node, "dim", -1);
     if (operand == nullptr || !dim) return malformed();
     const Term x = term_of(*operand);
@@ -334,8 +310,8 @@ class Lowering : public DerivativeBuilder {
       const Term change = term_of(*tangent);
       // PyTorch refuses this too (_set_fw_grad). The levels bound how deep terms are.
       if (std::max(term(operand).level, term(change).level) >= level)
-        return Error{ErrorCode::invalid, "a dual number is made of dual numbers of its own level",
-                     place()};
+        return refused("a dual number is made of dual numbers of its own level",
+                       ErrorCode::invalid);
       of_value_[*result] = add_term({.level = level, .primal = operand, .tangent = change});
       return {};
     }
@@ -349,9 +325,7 @@ class Lowering : public DerivativeBuilder {
   }
 
   Result<void> unpack(const Node& node, Term operand, int level) {
-    std::vector<ValueId> results;
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId id) { results.push_back(id); });
+    const std::vector<ValueId> results = results_of(node);
     if (results.size() != 2) return malformed();
     auto [primal, tangent] = part(operand, level);
     if (tangent == kNoTerm && !out_.uses(results[1]).empty()) {
@@ -366,13 +340,12 @@ class Lowering : public DerivativeBuilder {
 
   Result<void> enter() {
     if (++nesting_ <= kMaxLevels) return {};
-    return Error{ErrorCode::limit, fmt::format("more than {} nested jvp levels", kMaxLevels),
-                 place()};
+    return refused(fmt::format("more than {} nested jvp levels", kMaxLevels), ErrorCode::limit);
   }
 
   Error malformed() const {
-    return {ErrorCode::invalid, "found other arguments or results than those of a dual number",
-            place()};
+    return refused("found other arguments or results than those of a dual number",
+                   ErrorCode::invalid);
   }
 
   Term first_operand(const Node& node) {
@@ -380,33 +353,25 @@ class Lowering : public DerivativeBuilder {
     return id == nullptr ? kNoTerm : term_of(*id);
   }
 
-  // True if a result can have a tangent. Assertions, comparisons and sizes only read values.
-  bool varies(const Node& node) const {
-    return std::ranges::any_of(node.outputs,
-                               [&](const Argument& output) { return may_vary(out_, output); });
-  }
-
   // Returns the primal of a dual number, with the tangents of all levels removed.
   ValueId primal_value(Term id) const {
-    while (term(id).level > 0) id = term(id).primal;
+    while (is_dual(id)) id = term(id).primal;
     return term(id).value;
   }
 
   bool has_complex_operand(const DerivativeCall& wanted) const {
-    bool found = false;
-    for (const NamedArgument& input : wanted.inputs)
-      for_each_value(input.arg, [&](ValueId id) {
-        found = found || category(primal_value(id)) == DtypeCategory::complex;
-      });
-    return found;
+    return any_operand(wanted, [&](Term id) {
+      const TensorMeta* meta = out_.value(primal_value(id)).tensor();
+      const auto dtype = meta == nullptr ? std::nullopt : meta->dtype.dtype();
+      return dtype && dtype_category(*dtype) == DtypeCategory::complex;
+    });
   }
 
   // Replaces dual numbers by their primals, in nodes that only read values and in nodes after the
   // unpacking.
   Result<void> replace_inputs(const Node& node) {
     std::vector<NamedArgument> inputs = node.inputs;
-    for (NamedArgument& input : inputs)
-      change_values(input.arg, [&](ValueId id) { return Argument(primal_value(term_of(id))); });
+    change_values(inputs, [&](ValueId id) { return primal_value(term_of(id)); });
     out_.set_node_inputs(node_, std::move(inputs));
     return {};
   }
@@ -414,20 +379,18 @@ class Lowering : public DerivativeBuilder {
   Result<void> replace_outputs() {
     std::vector<Argument> outputs(out_.outputs().begin(), out_.outputs().end());
     bool dual = false;
-    for (Argument& output : outputs)
-      change_values(output, [&](ValueId id) {
-        dual |= term(term_of(id)).level > 0;
-        return Argument(term(term_of(id)).value);
-      });
-    if (dual) return Error{ErrorCode::invalid, "the graph returns a dual number", {}};
+    change_values(outputs, [&](ValueId id) {
+      dual |= is_dual(term_of(id));
+      return term(term_of(id)).value;
+    });
+    if (dual) return Error{ErrorCode::invalid, "the graph returns a dual number"};
     out_.set_outputs(std::move(outputs));
     return {};
   }
 
   // Inserts the call. Returns terms for its results, which have the metadata of `like`.
   Result<std::vector<Term>> emit(DerivativeCall wanted, std::vector<Argument> like) {
-    for (NamedArgument& input : wanted.inputs)
-      change_values(input.arg, [&](ValueId id) { return Argument(term(id).value); });
+    change_values(wanted.inputs, [&](Term id) { return term(id).value; });
     std::vector<Term> results;
     std::optional<Error> error;
     const auto make = [&](ValueId id) {
@@ -446,7 +409,7 @@ class Lowering : public DerivativeBuilder {
       results.push_back(add_term({.value = *value}));
       return Argument(*value);
     };
-    for (Argument& result : like) change_values(result, make);
+    change_values(like, make);
     if (error) return *std::move(error);
     Node node{.target = std::move(wanted.target),
               .inputs = std::move(wanted.inputs),
@@ -481,21 +444,14 @@ void collect_without_rule(const Graph& graph, Targets& targets) {
     if (operation == "_jvp_increment_nesting") ++nesting;
     if (operation == "_jvp_decrement_nesting") --nesting;
     bool takes_dual = operation == "_make_dual";
-    for (const NamedArgument& input : node.inputs) {
-      for_each_value(input.arg, [&](ValueId value) { takes_dual |= dual.contains(value); });
-      for_each_subgraph(input.arg, [&](SubgraphId nested) {
-        collect_without_rule(graph.subgraph(nested), targets);
-      });
-    }
+    takes_dual |= any_operand(node, [&](ValueId value) { return dual.contains(value); });
+    for_each_callee(
+        node, [&](SubgraphId nested) { collect_without_rule(graph.subgraph(nested), targets); });
     const bool unpacks = operation == "_unpack_dual" || operation == "_unwrap_for_grad";
     if (!takes_dual || (unpacks && nesting <= 1)) continue;
-    bool varies = false;
-    for (const Argument& output : node.outputs) {
-      varies |= may_vary(graph, output);
-      for_each_value(output, [&](ValueId value) { dual.insert(value); });
-    }
-    if (varies && operation.empty() && find_derivative_rule(node.target) == nullptr &&
-        !gives_elements_and_indices(node.target))
+    for_each_result(node, [&](ValueId value) { dual.insert(value); });
+    if (may_vary(graph, node) && operation.empty() &&
+        find_derivative_rule(node.target) == nullptr && !gives_elements_and_indices(node.target))
       targets.insert(node.target);
   }
 }
@@ -551,9 +507,8 @@ PassResult forward_derivatives(Program& program, Pipeline& pipeline) {
 }
 
 bool makes_no_dual_numbers(const Graph& graph) {
-  return std::ranges::none_of(graph.nodes(), [&](NodeId id) {
-    return dual_operation(graph.node(id).target) == "_make_dual";
-  });
+  return !any_node(graph,
+                   [](const Node& node) { return dual_operation(node.target) == "_make_dual"; });
 }
 
 }  // namespace pt2
