@@ -249,6 +249,19 @@ TEST(GeneralMatrices, HaveTheirEigenvectorsAtEverySize) {
       }
 }
 
+// Whoever takes the memory apart sees the order. PyTorch's is that of LAPACK on either side.
+TEST(TriangularSolves, LieColumnByColumnOnEitherSide) {
+  const Tensor factors = Tensor::of<double>({3, 3}, {2, 1, 1, 0, 2, 1, 0, 0, 2});
+  const Tensor sides = Tensor::of<double>({2, 3}, {0, 1, 2, 3, 4, 5});
+  const auto solution =
+      apply(aten<"linalg_solve_triangular.default">, {factors, sides, true, false});
+  ASSERT_TRUE(solution) << solution.error().text();
+  EXPECT_EQ(solution->strides(), (Sizes{1, 2}));
+  const auto memory = apply(aten<"as_strided.default">, {*solution, Sizes{6}, Sizes{1}});
+  const std::vector<double> expected{0, 1.5, .5, 1.25, .75, 1.125};
+  EXPECT_TRUE(std::ranges::equal(memory->as<double>(), expected));
+}
+
 // exp([[0, -t], [t, 0]]) is a rotation. Small and large t take series of different lengths.
 TEST(MatrixExponentials, OfTurnsAreRotations) {
   for (const double t : {0.0, 1e-9, 1e-3, 0.05, 0.11, 0.5, 0.79, 0.81, 3.0, 40.0}) {

@@ -173,7 +173,7 @@ Result<Meta> solve_triangular_meta(const Tensor& self, const Tensor& b, bool, bo
                           self.type_text());
   PT2_TRY(const auto pair, same_batch(self, b));
   const Tensor& whole = std::get<1>(pair);
-  return meta_of(b.dtype(), batch_of(whole), rows_of(whole), columns_of(whole), !left);
+  return meta_of(b.dtype(), batch_of(whole), rows_of(whole), columns_of(whole));
 }
 Result<void> solve_triangular_matrices(Tensor& out, const Tensor& self, const Tensor& b, bool upper,
                                        bool left, bool unitriangular) {
