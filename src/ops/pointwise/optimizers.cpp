@@ -1,5 +1,7 @@
 // Steps of optimizers on lists of parameters (ATen/native/cpu/FusedAdamKernel.cpp and its
 // neighbours).
+#include <array>
+
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/pointwise/copying.h"
@@ -265,31 +267,35 @@ Result<void> copy_back(Emitter& e, const Tensors& targets, const Tensors& source
   return {};
 }
 // The in-place form of an optimizer: its first `Count` results replace the arguments in the same
-// places. The second ones are the gradients, which change only if they are scaled.
-template <auto Optimizer, size_t Count, class = decltype(Optimizer)>
+// places, unless the optimizer leaves them as they are: gradients (the second) that are not scaled,
+// and buffers (the third) whose momentum, the argument number `Momentum`, is 0.
+template <auto Optimizer, size_t Count, size_t Momentum, class = decltype(Optimizer)>
 struct InPlace;
-template <auto Optimizer, size_t Count, class Lists, class... A>
-struct InPlace<Optimizer, Count, Result<Lists> (*)(Emitter&, A...)> {
+template <auto Optimizer, size_t Count, size_t Momentum, class Lists, class... A>
+struct InPlace<Optimizer, Count, Momentum, Result<Lists> (*)(Emitter&, A...)> {
   static Result<void> call(Emitter& e, A... argument) {
     PT2_TRY(const Lists results, Optimizer(e, argument...));
     const auto arguments = std::tie(argument...);
+    std::array<bool, Count> changes;
+    changes.fill(true);
     const OptionalTensor& grad_scale = std::get<sizeof...(A) - 2>(arguments);
-    return replace(e, arguments, results, grad_scale.has_value());
+    changes[1] = grad_scale.has_value();
+    if constexpr (Momentum != 0) changes[2] = std::get<Momentum>(arguments) != 0;
+    return replace(e, arguments, results, changes);
   }
   template <size_t I = 0>
   static Result<void> replace(Emitter& e, const auto& arguments, const Lists& results,
-                              bool is_scaled) {
+                              const std::array<bool, Count>& changes) {
     if constexpr (I == Count) {
       return {};
     } else {
-      if (I != 1 || is_scaled)
-        PT2_TRY_VOID(copy_back(e, std::get<I>(arguments), std::get<I>(results)));
-      return replace<I + 1>(e, arguments, results, is_scaled);
+      if (changes[I]) PT2_TRY_VOID(copy_back(e, std::get<I>(arguments), std::get<I>(results)));
+      return replace<I + 1>(e, arguments, results, changes);
     }
   }
 };
-template <auto Optimizer, size_t Count>
-inline constexpr auto in_place = &InPlace<Optimizer, Count>::call;
+template <auto Optimizer, size_t Count, size_t Momentum = 0>
+inline constexpr auto in_place = &InPlace<Optimizer, Count, Momentum>::call;
 
 Result<void> unscale_in_place(Emitter& e, const Tensors& self, const Tensor& found_inf,
                               const Tensor& inv_scale) {
@@ -319,7 +325,7 @@ Result<Tensor> update_scale_in_place(Emitter& e, const Tensor& self, const Tenso
   op<"aten::_fused_sgd" overload "(Tensor[] self, Tensor[] grads, Tensor[] momentum_buffer_list, *, float weight_decay, float momentum, " rate " lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> (Tensor[] self_out, Tensor[] grads_out, Tensor[] momentum_buffer_list_out)", \
      sgd<type>>, \
   op<"aten::_fused_sgd_" overload "(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, " rate " lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()", \
-     in_place<sgd<type>, 3>>.with({.functional_form = "_fused_sgd" named})
+     in_place<sgd<type>, 3, 4>>.with({.functional_form = "_fused_sgd" named})
 #define PT2_ADAGRAD_RATE(overload, named, rate, type, written_steps, returned_steps) \
   op<"aten::_fused_adagrad" overload "(Tensor[] self, Tensor[] grads, Tensor[] state_sums, Tensor[] state_steps, *, " rate " lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> (Tensor[] self_out, Tensor[] grads_out, Tensor[] state_sums_out" returned_steps ")", \
      adagrad<type>>, \
