@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/memory_account.h"
 #include "ops/bind.h"
+#include "ops/checks.h"
 #include "ops/table.h"
 
 namespace pt2::ops {
@@ -63,10 +64,12 @@ Result<std::vector<Value>> Inferrer::call(const Operator& op, std::span<const Va
   if ((op.form == Operator::Form::as_written || is_copy) && def.looks_at_sizes_alone()) {
     Context context;
     PT2_TRY(std::vector<Value> out, def.compute(context, bound));
-    if (is_copy)
-      for (Value& value : out)
-        if (const auto* tensor = value.get_if<Tensor>())
-          value = Value(Tensor::without_elements(tensor->dtype(), tensor->sizes()));
+    for (Value& value : out) {
+      const auto* tensor = value.get_if<Tensor>();
+      if (tensor == nullptr) continue;
+      PT2_TRY_VOID(check_real_rank(tensor->dim()));
+      if (is_copy) value = Value(Tensor::without_elements(tensor->dtype(), tensor->sizes()));
+    }
     return out;
   }
   if (op.form == Operator::Form::as_written && def.is_predictable())
@@ -101,6 +104,8 @@ Result<std::vector<Value>> infer_values(const OpDef& def, std::span<const Value>
   PT2_TRY(std::vector<Meta> metas, def.infer(arguments));
   std::vector<Value> out;
   for (Meta& meta : metas) {
+    // A formula may add one dim for each number of a list.
+    PT2_TRY_VOID(check_real_rank(std::ssize(meta.sizes)));
     if (!checked_numel(meta.sizes))
       return operator_error("a result of sizes " + sizes_text(meta.sizes) +
                             " has more elements than 64 bits count");

@@ -321,5 +321,25 @@ TEST(HostileCalls, TheLastBagEndsAsInPyTorch) {
   EXPECT_EQ(bag(turned, 1), (std::vector<float>{0.5, 4.5, 2, 6}));
 }
 
+// Each number of the list adds a dim, in the rule as in the call.
+TEST(HostileCalls, FormulasOfTooManyDimsAreNotInferred) {
+  const Tensor matrix = Tensor::without_elements(Dtype::float32, {2, 2});
+  const Value none(Value::List{}), zeros(Value::List(100'000, Value(int64_t{0})));
+  const std::vector<Value> arguments{matrix, matrix, matrix, zeros, none, none, none, int64_t{1}};
+  const auto metas = aten<"_trilinear.default">().def->infer(arguments);
+  ASSERT_FALSE(metas);
+  EXPECT_EQ(metas.error().code, ErrorCode::limit) << metas.error().text();
+}
+
+// Without momentum, buffers are neither read nor written, whatever tensors stand there.
+TEST(HostileCalls, SgdWithoutMomentumLeavesItsBuffers) {
+  const Tensor parameter = Tensor::of<float>({1}, {1});
+  const std::vector<Tensor> self{parameter}, grads{Tensor::of<float>({1}, {2})};
+  const auto done = apply_all(aten<"_fused_sgd_.default">,
+                              {self, grads, self, 0., 0., .5, 0., false, false, false});
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(parameter.as<float>()[0], 0);
+}
+
 }  // namespace
 }  // namespace pt2::ops
