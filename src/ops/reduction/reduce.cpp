@@ -45,6 +45,7 @@ Result<OverDims> over_dims(const Signature& signature, std::span<const Value> ar
       over.dims = unbox<Sizes>(value);
       over.is_empty = over.dims.empty();
     } else if (parameter.name == "dim") {
+      PT2_TRY_VOID(check_max_rank(self));
       over.dims = {unbox<int64_t>(value)};
     } else {
       over.correction = unbox<Scalar>(value).to_double();
