@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/try_at.h"
 #include "draft/draft_schema.h"
+#include "pt2/format/schema_json.h"
 #include "pt2/ir/signature.h"
 #include "serde/from_schema.h"
 
@@ -302,7 +303,8 @@ class ModuleConverter {
   }
 
   Result<void> read_metadata() {
-    out_.schema_version = {.major = 8, .minor = 20};
+    out_.schema_version = {.major = schema::kNewestVersion / 100,
+                           .minor = schema::kNewestVersion % 100};
     out_.verifiers = {"ATEN"};
     schema::ModuleCallSignature& call = *out_.graph_module.module_call_graph[0].signature;
     for (const auto& [key, value] : module_.metadata) {
