@@ -87,6 +87,11 @@ class DerivativeFormula {
   void type_as(Term term) { typed_as_ = term; }
   Term call(DerivativeCall made) {
     if (error_) return kNoTerm;
+    // A rule asks for the tangents that it knows of. A file may give a dual number as another
+    // operand.
+    for (const NamedArgument& input : made.inputs)
+      if (const auto* term = input.arg.get_if<Term>(); term != nullptr && *term == kNoTerm)
+        return fail_for("with respect to the operands that are dual");
     Result<Term> term = builder_.call(std::move(made));
     if (term) return *term;
     error_ = std::move(term).error();
