@@ -262,6 +262,26 @@ TEST(TriangularSolves, LieColumnByColumnOnEitherSide) {
   EXPECT_TRUE(std::ranges::equal(memory->as<double>(), expected));
 }
 
+// Solves are made of products of blocks, whose sizes these matrices do not fit.
+TEST(GeneralMatrices, SolveWhatTheyMultiply) {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::complex128})
+    for (const int64_t n : {65, 150, 259}) {
+      const auto random = [&](const Sizes& sizes) {
+        const auto parts = [&] { return *apply(aten<"rand.default">, {sizes, real_dtype(dtype)}); };
+        const Tensor real = parts();
+        return dtype == Dtype::complex128 ? *apply(aten<"complex.default">, {real, parts()}) : real;
+      };
+      const Tensor a = random({n, n}), x = random({n, 71});
+      const Tensor b = *apply(aten<"matmul.default">, {a, x});
+      const Tensor solved = *apply(aten<"linalg_solve.default">, {a, b});
+      const auto rest = apply(aten<"sub.Tensor">, {*apply(aten<"matmul.default">, {a, solved}), b});
+      const Tensor sizes =
+          *apply(aten<"to.dtype">, {*apply(aten<"abs.default">, {*rest}), Dtype::float64});
+      const double room = dtype == Dtype::float32 ? 1e-2 : 1e-10;
+      EXPECT_LT(std::ranges::max(sizes.as<double>()), room) << n << ' ' << dtype_name(dtype);
+    }
+}
+
 // exp([[0, -t], [t, 0]]) is a rotation. Small and large t take series of different lengths.
 TEST(MatrixExponentials, OfTurnsAreRotations) {
   for (const double t : {0.0, 1e-9, 1e-3, 0.05, 0.11, 0.5, 0.79, 0.81, 3.0, 40.0}) {

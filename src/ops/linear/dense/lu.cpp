@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "ops/linear/dense/eigen.h"
+#include "ops/linear/gemm.h"
+#include "ops/loops.h"
 
 namespace pt2::ops {
 namespace {
@@ -55,6 +57,60 @@ void exchange_rows(Part<T> a, const int64_t* pivots, int64_t count) {
     for (int64_t k = 0; k < count; ++k) std::swap(a(k, j), a(pivots[k] - 1, j));
 }
 
+// out = a b, or out -= a b. Eigen's product uses the vectors that every processor has, ours those
+// of this one.
+template <class T>
+void set_product(Part<T> out, Part<T> a, Part<T> b, bool subtract) {
+  constexpr int64_t kFewProducts = 32 * 32 * 32;
+  const int64_t rows = out.rows(), columns = out.cols(), depth = a.cols();
+  if (rows * columns * depth < kFewProducts) {
+    if (subtract)
+      out.noalias() -= a * b;
+    else
+      out.noalias() = a * b;
+    return;
+  }
+  const MatrixOperand<T> left(a.data(), 1, a.outerStride()), right(b.data(), b.outerStride(), 1);
+  if (!subtract)
+    return gemm<T>(rows, columns, depth, left, right, out.data(), 1, out.outerStride());
+  Scratch<T> product(static_cast<size_t>(rows * columns));
+  gemm<T>(rows, columns, depth, left, right, product.data(), 1, rows);
+  out -= map(MatrixView<T>{product.data(), rows, columns});
+}
+
+// Solves A X = B for a triangular A, half by half: nearly all work is then in matrix products.
+template <class T>
+void solve_halves(Part<T> a, Part<T> b, bool upper, bool unit) {
+  constexpr int64_t kFewRows = 64;
+  if (a.rows() <= kFewRows) {
+    if (upper && unit)
+      a.template triangularView<Eigen::UnitUpper>().solveInPlace(b);
+    else if (upper)
+      a.template triangularView<Eigen::Upper>().solveInPlace(b);
+    else if (unit)
+      a.template triangularView<Eigen::UnitLower>().solveInPlace(b);
+    else
+      a.template triangularView<Eigen::Lower>().solveInPlace(b);
+    return;
+  }
+  const int64_t top = a.rows() / 2, bottom = a.rows() - top;
+  const auto solve_top = [&] {
+    solve_halves<T>(a.topLeftCorner(top, top), b.topRows(top), upper, unit);
+  };
+  const auto solve_bottom = [&] {
+    solve_halves<T>(a.bottomRightCorner(bottom, bottom), b.bottomRows(bottom), upper, unit);
+  };
+  if (upper) {
+    solve_bottom();
+    set_product<T>(b.topRows(top), a.topRightCorner(top, bottom), b.bottomRows(bottom), true);
+    solve_top();
+  } else {
+    solve_top();
+    set_product<T>(b.bottomRows(bottom), a.bottomLeftCorner(bottom, top), b.topRows(top), true);
+    solve_bottom();
+  }
+}
+
 // Recursive LU: factors the left half of the columns, updates the right half, then factors the
 // right half. Nearly all work is then in matrix products.
 template <class T>
@@ -66,9 +122,9 @@ int64_t factor_columns(Part<T> a, int64_t* pivots) {
   const int64_t below = a.rows() - left;
   int64_t info = factor_columns<T>(a.leftCols(left), pivots);
   exchange_rows<T>(a.rightCols(right), pivots, left);
-  auto corner = a.topRightCorner(left, right);
-  a.topLeftCorner(left, left).template triangularView<Eigen::UnitLower>().solveInPlace(corner);
-  a.bottomRightCorner(below, right).noalias() -= a.bottomLeftCorner(below, left) * corner;
+  solve_halves<T>(a.topLeftCorner(left, left), a.topRightCorner(left, right), false, true);
+  set_product<T>(a.bottomRightCorner(below, right), a.bottomLeftCorner(below, left),
+                 a.topRightCorner(left, right), true);
   const int64_t rest = factor_columns<T>(a.bottomRightCorner(below, right), pivots + left);
   if (info == 0 && rest != 0) info = left + rest;
   const int64_t count = std::min(below, right);
@@ -90,16 +146,7 @@ void solve_triangular(MatrixView<T> a, MatrixView<T> b, bool upper, bool unit) {
   // Eigen's blocks cost more than they save here.
   constexpr int64_t kFewRows = 16, kFewColumns = 2;
   if (a.rows <= kFewRows || b.columns <= kFewColumns) return substitute(a, b, upper, unit);
-  const auto matrix = map(a);
-  auto side = map(b);
-  if (upper && unit)
-    matrix.template triangularView<Eigen::UnitUpper>().solveInPlace(side);
-  else if (upper)
-    matrix.template triangularView<Eigen::Upper>().solveInPlace(side);
-  else if (unit)
-    matrix.template triangularView<Eigen::UnitLower>().solveInPlace(side);
-  else
-    matrix.template triangularView<Eigen::Lower>().solveInPlace(side);
+  solve_halves<T>(map(a), map(b), upper, unit);
 }
 
 template <class T>
@@ -111,7 +158,7 @@ void solve_lu(MatrixView<T> lu, const int64_t* pivots, MatrixView<T> b) {
 
 template <class T>
 void multiply(MatrixView<T> a, MatrixView<T> b, MatrixView<T> out) {
-  map(out).noalias() = map(a) * map(b);
+  set_product<T>(map(out), map(a), map(b), false);
 }
 
 template <class T>
