@@ -175,9 +175,8 @@ Result<Meta> pinv_meta(const Tensor& self, const OptionalTensor& atol, const Opt
   return meta_of(self.dtype(), batch_of(matrices), columns_of(self), rows_of(self), true);
 }
 
-// The number of singular values above both tolerances.
-Result<Tensor> rank_with(const Tensor& self, const Tolerances& tolerances) {
-  PT2_TRY(const Tensor all, singular_values(self));
+// The number of the matrices' singular values, `all`, above both tolerances.
+Result<Tensor> rank_with(const Tensor& self, const Tensor& all, const Tolerances& tolerances) {
   PT2_TRY(Tensor out, allocate({Dtype::int64, batch_of(self)}));
   for (int64_t i = 0; all.numel() > 0 && i < out.numel(); ++i) {
     const auto values = values_of(all, i);
@@ -248,7 +247,8 @@ Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
   PT2_TRY(const Meta layout, solution_meta(self, columns));
   const auto inverse = apply(aten<"linalg_pinv.atol_rtol_float">, {self, 0.0, rcond});
   PT2_TRY(const Tensor product, apply(aten<"matmul.default">, {inverse, columns}));
-  PT2_TRY(Tensor ranks, rank_with(self, tolerances_of(self, 0.0, rcond)));
+  PT2_TRY(const Tensor singular, singular_values(self));
+  PT2_TRY(Tensor ranks, rank_with(self, singular, tolerances_of(self, 0.0, rcond)));
   Tensor residuals = Tensor::zeros(real_dtype(self.dtype()), {0});
   const Input<int64_t> found(ranks);
   const bool full = std::all_of(found.data(), found.data() + found.size(),
@@ -265,10 +265,9 @@ Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
     PT2_TRY(solution, select(solution, -1, 0));
   }
   const bool has_values = method == "gelsd" || method == "gelss";
-  Tensor values = Tensor::zeros(real_dtype(self.dtype()), {0});
-  if (has_values) {
-    PT2_TRY(values, apply(aten<"linalg_svdvals.default">, {self}));
-  }
+  PT2_TRY(Tensor values,
+          allocate({real_dtype(self.dtype()), has_values ? singular.sizes() : Sizes{0}}));
+  if (has_values) copy_elements(values, singular);
   if (method == "gels") ranks = Tensor::zeros(Dtype::int64, {0});
   return TensorQuadruple(std::move(solution), std::move(residuals), std::move(ranks),
                          std::move(values));
