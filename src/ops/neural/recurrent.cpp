@@ -52,6 +52,10 @@ struct Network {
   int64_t directions;
   bool batch_first;
 };
+Network network_of(bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional,
+                   bool batch_first) {
+  return {has_biases, layers, train ? dropout : 0, bidirectional ? 2 : 1, batch_first};
+}
 
 // The parameters of one direction of one layer, in the order of the parameter list.
 struct Weights {
@@ -312,8 +316,8 @@ Result<Results<Hx>> rnn(Context& context, const Tensor& input, const Hx& hx, con
                         bool has_biases, int64_t num_layers, double dropout, bool train,
                         bool bidirectional, bool batch_first) {
   PT2_TRY(const auto states, states_of(hx));
-  const Network network{has_biases, num_layers, train ? dropout : 0, bidirectional ? 2 : 1,
-                        batch_first};
+  const Network network =
+      network_of(has_biases, num_layers, dropout, train, bidirectional, batch_first);
   PT2_TRY_VOID(check_floating(input, "input"));
   PT2_TRY_VOID(check_rank(input, 3, "input"));
   const Tensor sequences = batch_first ? swap_batch_and_time(input) : input;
@@ -356,7 +360,7 @@ Result<Results<Hx>> packed_rnn(Context& context, const Tensor& data, const Tenso
                                const Hx& hx, const Tensors& params, bool has_biases,
                                int64_t num_layers, double dropout, bool train, bool bidirectional) {
   PT2_TRY(const auto states, states_of(hx));
-  const Network network{has_biases, num_layers, train ? dropout : 0, bidirectional ? 2 : 1, false};
+  const Network network = network_of(has_biases, num_layers, dropout, train, bidirectional, false);
   PT2_TRY_VOID(check_rank(states[0], 3, "hx"));
   PT2_TRY(Steps steps, unpack(data, batch_sizes, states[0].size(1)));
   PT2_TRY(const Outcome outcome,
@@ -565,8 +569,8 @@ Result<Results<Hx>> unrolled(Emitter& e, const Tensor& input, const Hx& hx, cons
                              bool has_biases, int64_t num_layers, double dropout, bool train,
                              bool bidirectional, bool batch_first) {
   PT2_TRY(const auto states, states_of(hx));
-  const Network network{has_biases, num_layers, train ? dropout : 0, bidirectional ? 2 : 1,
-                        batch_first};
+  const Network network =
+      network_of(has_biases, num_layers, dropout, train, bidirectional, batch_first);
   PT2_TRY(const Outcome outcome, unroll_network(e, S, network, input, states, params));
   return results_of<Hx>(outcome);
 }
