@@ -9,13 +9,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "read_file.h"
 
 namespace pt2::test {
 
@@ -26,10 +27,7 @@ inline Bytes to_bytes(std::string_view text) {
   return Bytes(data, data + text.size());
 }
 
-inline Bytes read_bytes(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return to_bytes(std::string(std::istreambuf_iterator<char>(file), {}));
-}
+inline Bytes read_bytes(const std::filesystem::path& path) { return to_bytes(read_file(path)); }
 
 struct Record {
   std::string name;

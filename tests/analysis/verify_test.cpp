@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include "analysis/document.h"
 #include "base/json.h"
@@ -15,6 +14,7 @@
 #include "pt2/ir/builder.h"
 #include "pt2/package.h"
 #include "pt2/save.h"
+#include "read_file.h"
 
 namespace pt2 {
 namespace {
@@ -32,10 +32,7 @@ struct NegativeCase {
 };
 
 std::vector<NegativeCase> negative_cases() {
-  std::ifstream in(negative("index.json"));
-  std::stringstream text;
-  text << in.rdbuf();
-  const JsonValue index = parse_json(text.str()).value();
+  const JsonValue index = parse_json(test::read_file(negative("index.json"))).value();
   std::vector<NegativeCase> cases;
   for (const JsonValue& item : index.find("cases")->items) {
     const bool rejected = item.find("expect")->text == "reject";
@@ -320,9 +317,7 @@ TEST(Verify, ANodeIsDescribedOnceAndShortly) {
 TEST(Verify, TheReferencePageIsTheTable) {
   const std::string path = std::string(PT2_TEST_DATA) + "/../../docs/rules.md";
   if (std::getenv("PT2_REBASE")) std::ofstream(path, std::ios::binary) << document_rules();
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  EXPECT_EQ(text.str(), document_rules())
+  EXPECT_EQ(test::read_file(path), document_rules())
       << "run the test with PT2_REBASE=1 to write docs/rules.md anew";
 }
 

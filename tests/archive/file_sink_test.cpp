@@ -11,17 +11,14 @@
 
 #include "archive/unfinished_file.h"
 #include "pt2/format/zip.h"
+#include "read_file.h"
 #include "temporary_folder.h"
 
 namespace pt2 {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+using test::read_file;
 
 void write_file(const std::string& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "archive/crc32.h"
+#include "read_file.h"
 #include "temporary_folder.h"
 
 namespace pt2 {
@@ -52,11 +53,6 @@ uint64_t bytes_on_disk(const std::string& path) {
   struct stat status {};
   EXPECT_EQ(stat(path.c_str(), &status), 0);
   return static_cast<uint64_t>(status.st_blocks) * 512;
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 std::span<const std::byte> content(const Archive& archive, const Entry& entry) {
@@ -116,7 +112,7 @@ TEST(Origin, CopiesAreTheSameBytesAndHolesStayHoles) {
     ASSERT_TRUE(copy_entries(archive, expected, style));
     const std::string copy = folder.file("copy.pt2");
     ASSERT_TRUE(copy_entries(archive, *FileSink::create(copy).value(), style));
-    EXPECT_TRUE(read_file(copy) == expected.bytes());
+    EXPECT_TRUE(test::read_file(copy) == expected.bytes());
     if (style == ZipStyle::torch) {
       EXPECT_TRUE(expected.bytes() == text);
     }
@@ -144,7 +140,7 @@ TEST(Origin, OfAnotherFileByNowHoldsNothingAndKnowsTheEntries) {
   EXPECT_NE(origin.entry_of(content(archive, entry)), nullptr);
   const std::string copy = folder.file("copy.pt2");
   ASSERT_TRUE(copy_entries(archive, *FileSink::create(copy).value(), ZipStyle::torch));
-  EXPECT_TRUE(read_file(copy) == text);
+  EXPECT_TRUE(test::read_file(copy) == text);
 }
 
 TEST(Origin, DamagedRecordsAreNotWritten) {
@@ -166,7 +162,7 @@ TEST(Origin, DamagedRecordsAreNotWritten) {
       EXPECT_EQ(copied.error().code, ErrorCode::corrupt);
       EXPECT_EQ(copied.error().where,
                 folder.file("x.pt2") + (place > 4 * kMegabyte ? "!root/small" : "!root/large"));
-      EXPECT_EQ(read_file(folder.file("copy.pt2")), "old");
+      EXPECT_EQ(test::read_file(folder.file("copy.pt2")), "old");
     }
   }
 }

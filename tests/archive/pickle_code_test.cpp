@@ -64,9 +64,9 @@ TEST(PickleCode, IsNotAnObjectOfAClass) {
 
 // Returns the pickle of a storage as pickle.dumps writes that of a generator's state. `storage` is
 // the inner pickle that makes the storage.
-std::string stored(const std::string& storage, const std::string& magic =
-                                                   "l\xfc\x9c"
-                                                   "F\xf9 j\xa8P\x19") {
+std::string pickled_storage(const std::string& storage, const std::string& magic =
+                                                            "l\xfc\x9c"
+                                                            "F\xf9 j\xa8P\x19") {
   using namespace std::string_literals;
   const std::string file = "\x80\x02\x8a\x0a" + magic + ".\x80\x02M\xe9\x03.\x80\x02}." + storage +
                            "\x80\x02]X\x01\0\0\0"s + "0a.\x02\0\0\0\0\0\0\0\x05\x06"s;
@@ -79,14 +79,19 @@ TEST(PickleCode, IsNotAStorageInsideThePickle) {
   using namespace std::string_literals;
   const std::string storage =
       "\x80\x02(X\x07\0\0\0storagectorch\nByteStorage\nX\x01\0\0\0"s + "0X\x03\0\0\0cpuK\x02NtQ."s;
-  EXPECT_EQ(calls_of("\x80\x02" + stored(storage) + "."), "");
+  EXPECT_EQ(calls_of("\x80\x02" + pickled_storage(storage) + "."), "");
   const std::string file = "torch.storage._load_from_bytes(<bytes>);";
-  EXPECT_EQ(calls_of("\x80\x02" + stored("\x80\x02N.") + "."), file);
-  EXPECT_EQ(calls_of("\x80\x02" + stored("cos\nsystem\n)R.") + "."), "os.system();" + file);
-  EXPECT_EQ(calls_of("\x80\x02" + stored("cos\nsystem\n)R0" + storage) + "."), "os.system();");
-  EXPECT_EQ(calls_of("\x80\x02" + stored(storage, "another") + "."), file);
-  EXPECT_EQ(calls_of("\x80\x02" + stored(stored("\x80\x02N.") + "0" + storage) + "."), file);
-  EXPECT_EQ(calls_of("\x80\x02" + stored(storage.substr(0, storage.size() - 2)) + "."), file);
+  EXPECT_EQ(calls_of("\x80\x02" + pickled_storage("\x80\x02N.") + "."), file);
+  EXPECT_EQ(calls_of("\x80\x02" + pickled_storage("cos\nsystem\n)R.") + "."),
+            "os.system();" + file);
+  EXPECT_EQ(calls_of("\x80\x02" + pickled_storage("cos\nsystem\n)R0" + storage) + "."),
+            "os.system();");
+  EXPECT_EQ(calls_of("\x80\x02" + pickled_storage(storage, "another") + "."), file);
+  EXPECT_EQ(
+      calls_of("\x80\x02" + pickled_storage(pickled_storage("\x80\x02N.") + "0" + storage) + "."),
+      file);
+  EXPECT_EQ(calls_of("\x80\x02" + pickled_storage(storage.substr(0, storage.size() - 2)) + "."),
+            file);
 }
 
 TEST(PickleCode, IsTheFirstFewCalls) {
@@ -96,7 +101,7 @@ TEST(PickleCode, IsTheFirstFewCalls) {
       "\x80\x02(X\x07\0\0\0storagectorch\nByteStorage\nX\x01\0\0\0"s + "0X\x03\0\0\0cpuK\x02NtQ."s;
   std::string pickle = "\x80\x02";
   for (int i = 0; i < 9; ++i) pickle += call;
-  pickle += stored(call + call + storage) + "0" + call + call + "N.";
+  pickle += pickled_storage(call + call + storage) + "0" + call + call + "N.";
   EXPECT_EQ(find_pickle_code(std::as_bytes(std::span(pickle)), {}).calls.size(), 10u);
 }
 
@@ -108,7 +113,7 @@ TEST(PickleCode, StorageInsideThePickleIsRead) {
     const std::string pickle =
         "\x80\x02"
         "ctorch._utils\n_rebuild_tensor_v2\n(" +
-        stored(storage) + "K\0"s + sizes + "K\x01\x85\x89}tR.";
+        pickled_storage(storage) + "K\0"s + sizes + "K\x01\x85\x89}tR.";
     return read_pickle(std::as_bytes(std::span(pickle)), PickleMode::strict, {});
   };
   const auto pickle = read("K\x02\x85");
@@ -125,7 +130,7 @@ TEST(PickleCode, NamesOfStoragesInsideThePickleShareTheBytes) {
   for (int i = 1; i <= 100; ++i)
     storages += (i > 1 ? "0" : "") + "(X\x07\0\0\0storagectorch\nByteStorage\nX\x01\0\0\0"s +
                 static_cast<char>(i) + "X\x03\0\0\0cpuK\x02NtQ"s;
-  const std::string pickle = "\x80\x02" + stored(storages + ".") + ".";
+  const std::string pickle = "\x80\x02" + pickled_storage(storages + ".") + ".";
   const auto account = std::make_shared<MemoryAccount>(4096);
   const MemoryAccount::Scope scope(account);
   EXPECT_TRUE(read_pickle(std::as_bytes(std::span(pickle)), PickleMode::strict, {}));

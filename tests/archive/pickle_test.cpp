@@ -96,14 +96,14 @@ std::string tensor(const std::string& type, int elements, int offset = 0, int st
          "tR";
 }
 
-struct Case {
+struct MadePickle {
   const char* name;
   std::string bytes;
   const char* expected;
 };
 
 // clang-format off
-const Case kCases[] = {
+const MadePickle kMadePickles[] = {
     {"numbers", "(NK\x07M\x02\x01J\xff\xff\xff\xff\x8a\x01\xfe\x8a\x00\x88\x89G\x3f\xf8\0\0\0\0\0\0t."s, "tuple[None, 7, 258, -1, -2, 0, True, False, 1.5]"},
     {"big_integers", "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x80\xff\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\xff\x87."s, "tuple[18446744073709551615, -9223372036854775808, -1]"},
     {"protocol_0", "(I01\nI-5\nL123456789012345678901L\nF2.5\nVtext\nS'old'\nt.", "tuple[True, -5, 123456789012345678901, 2.5, 'text', 'old']"},
@@ -154,11 +154,11 @@ const Case kCases[] = {
 };
 // clang-format on
 
-class PickleCase : public testing::TestWithParam<Case> {};
+class PickleCase : public testing::TestWithParam<MadePickle> {};
 
 TEST_P(PickleCase, ReadsAs) { EXPECT_EQ(text_of(read(GetParam().bytes)), GetParam().expected); }
 
-INSTANTIATE_TEST_SUITE_P(Made, PickleCase, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Made, PickleCase, testing::ValuesIn(kMadePickles),
                          [](const auto& one) { return std::string(one.param.name); });
 
 TEST(Pickle, StrictModeRefusesEveryUnknownName) {

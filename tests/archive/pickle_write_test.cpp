@@ -55,13 +55,13 @@ TEST(WritePickle, GivesTheBytesOfPyTorch) {
 }
 
 // Expected texts: pickle.dumps(value, 2) of Python 3.11.
-struct Case {
+struct WrittenValue {
   const char* name;
   PickleValue (*make)(PickleBuilder& builder);
   std::string expected;
 };
 
-class Written : public testing::TestWithParam<Case> {};
+class Written : public testing::TestWithParam<WrittenValue> {};
 
 TEST_P(Written, LooksAsPythonWritesIt) {
   PickleBuilder builder;
@@ -72,7 +72,7 @@ TEST_P(Written, LooksAsPythonWritesIt) {
 std::string bytes_of(const char* text, size_t size) { return {text, size}; }
 #define BYTES(text) bytes_of(text, sizeof(text) - 1)
 
-const Case kCases[] = {
+const WrittenValue kWrittenValues[] = {
     {"none", [](PickleBuilder& b) -> PickleValue { return b.none(); }, BYTES("N")},
     {"truth", [](PickleBuilder& b) -> PickleValue { return b.boolean(true); }, BYTES("\x88")},
     {"byte", [](PickleBuilder& b) -> PickleValue { return b.integer(255); }, BYTES("K\xff")},
@@ -146,7 +146,7 @@ const Case kCases[] = {
      BYTES("ccollections\nOrderedDict\nq\x00)Rq\x01(K\x01NK\x02Nu")},
 };
 
-INSTANTIATE_TEST_SUITE_P(Values, Written, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Values, Written, testing::ValuesIn(kWrittenValues),
                          [](const auto& each) { return std::string(each.param.name); });
 
 PickleValue numbers(PickleBuilder& builder, PickleKind kind, int64_t count) {

@@ -12,6 +12,7 @@
 #include "pt2/ir/builder.h"
 #include "pt2/ir/program_text.h"
 #include "pt2/verify.h"
+#include "read_file.h"
 
 namespace pt2 {
 namespace {
@@ -53,10 +54,7 @@ TEST(VerifyOperators, RealFilesHaveNoFinding) {
 
 TEST(VerifyOperators, MalformedFilesGetTheirVerdict) {
   const std::string folder = std::string(PT2_TEST_DATA) + "/negative/";
-  std::ifstream in(folder + "index.json");
-  std::stringstream text;
-  text << in.rdbuf();
-  const JsonValue index = parse_json(text.str()).value();
+  const JsonValue index = parse_json(test::read_file(folder + "index.json")).value();
   for (const JsonValue& item : index.find("cases")->items) {
     const std::string file = folder + item.find("file")->text;
     const Diagnostics findings = verify(file, Level::full, kOptions);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 
+#include "convert/edited.h"
 #include "convert/load_obstacles.h"
 #include "package/corpus.h"
 #include "pt2/format/pickle_write.h"
@@ -17,20 +18,9 @@
 namespace pt2 {
 namespace {
 
-std::string saved(const PackageContents& contents) {
-  StringSink sink;
-  const Result<void> done = save_package(contents, sink, "model");
-  EXPECT_TRUE(done) << done.error().text();
-  return sink.take();
-}
-
-Package open(std::string bytes) {
-  auto owner = std::make_shared<const std::string>(std::move(bytes));
-  Result<Package> opened =
-      Package::open_bytes(std::as_bytes(std::span(*owner)), owner, "converted.pt2");
-  EXPECT_TRUE(opened) << opened.error().text();
-  return *std::move(opened);
-}
+using test::opened;
+using test::saved;
+using test::saved_bytes;
 
 Conversion converted(const Package& package, std::string_view target) {
   Result<Conversion> conversion = convert(package, {.target = conversion_target(target).value()});
@@ -127,13 +117,13 @@ bool expect_round_trip(const corpus::File& file, std::string_view target) {
     EXPECT_TRUE(std::ranges::all_of(up.blockers, is_expected)) << lines(up.blockers);
     return false;
   }
-  const Package newer = open(saved(up.contents));
+  const Package newer = saved(up.contents);
   const Conversion down = converted(newer, file.release);
   if (!down.blockers.empty()) {
     EXPECT_TRUE(std::ranges::all_of(down.blockers, is_expected)) << lines(down.blockers);
     return false;
   }
-  expect_same(original, open(saved(down.contents)));
+  expect_same(original, saved(down.contents));
   return true;
 }
 
@@ -160,10 +150,10 @@ TEST(Convert, OfAConvertedFileIsTheSameFile) {
       SCOPED_TRACE(file.path + " for " + std::string(target));
       const Conversion once = converted(original, target);
       if (!once.blockers.empty()) continue;
-      const std::string bytes = saved(once.contents);
-      const Conversion twice = converted(open(bytes), target);
+      const std::string bytes = saved_bytes(once.contents);
+      const Conversion twice = converted(opened(bytes), target);
       ASSERT_EQ(lines(twice.blockers), "");
-      EXPECT_TRUE(saved(twice.contents) == bytes);
+      EXPECT_TRUE(saved_bytes(twice.contents) == bytes);
     }
   }
 }
@@ -228,7 +218,7 @@ TEST(Convert, KeepsWhatItDoesNotUnderstand) {
   for (const std::string_view release : {"2.6.0", "2.8.0", "2.15.0"}) {
     const Package package =
         Package::open(fmt::format("{}/corpus/{}/mlp.pt2", PT2_TEST_DATA, release)).value();
-    const Package original = open(saved(with_foreign_records(package)));
+    const Package original = saved(with_foreign_records(package));
     EXPECT_EQ(foreign_records(original).size(), 3u);
     for (const Release& target : releases()) {
       // Schema 2 has no field for the dialect of these programs.
@@ -236,7 +226,7 @@ TEST(Convert, KeepsWhatItDoesNotUnderstand) {
       SCOPED_TRACE(fmt::format("{} for {}", release, target.torch_version));
       const Conversion conversion = converted(original, target.torch_version);
       ASSERT_EQ(lines(conversion.blockers), "");
-      EXPECT_EQ(foreign_records(open(saved(conversion.contents))), foreign_records(original));
+      EXPECT_EQ(foreign_records(saved(conversion.contents)), foreign_records(original));
     }
   }
 }
@@ -246,11 +236,11 @@ TEST(Convert, KeepsCompiledCodeWhereThereIsAPlaceForIt) {
   PackageContents contents = with_foreign_records(package);
   contents.other_records.push_back({"data/aotinductor/model/code.so", record_of("code")});
   contents.other_records.push_back({"data/executorch/model.pte", record_of("program")});
-  const Package original = open(saved(contents));
+  const Package original = saved(contents);
   for (const std::string_view target : {"2.8", "2.9", "2.15"}) {
     const Conversion conversion = converted(original, target);
     ASSERT_EQ(lines(conversion.blockers), "");
-    EXPECT_EQ(foreign_records(open(saved(conversion.contents))), foreign_records(original));
+    EXPECT_EQ(foreign_records(saved(conversion.contents)), foreign_records(original));
   }
   EXPECT_EQ(lines(converted(original, "2.7").blockers),
             "record: data/aotinductor/model/code.so: compiled code; needs PyTorch 2.8 or later\n"
@@ -259,8 +249,8 @@ TEST(Convert, KeepsCompiledCodeWhereThereIsAPlaceForIt) {
       convert(original, {.target = conversion_target("2.7").value(), .losses = {"records"}})
           .value();
   EXPECT_EQ(lossy.lost.size(), 2u);
-  EXPECT_EQ(foreign_records(open(saved(lossy.contents))),
-            foreign_records(open(saved(with_foreign_records(package)))));
+  EXPECT_EQ(foreign_records(saved(lossy.contents)),
+            foreign_records(saved(with_foreign_records(package))));
 }
 
 // A record whose name has another meaning in the target layout blocks the conversion.
@@ -269,7 +259,7 @@ TEST(Convert, LetsNoRecordBecomeAnotherThing) {
   PackageContents contents = package_contents(flat).value();
   contents.other_records.push_back({"models/second.json", record_of("{}")});
   contents.other_records.push_back({"data/weights/weight_0", record_of("bytes")});
-  EXPECT_EQ(lines(converted(open(saved(contents)), "newest").blockers),
+  EXPECT_EQ(lines(converted(saved(contents), "newest").blockers),
             "record: models/second.json: a record of role unknown, whose name means program in "
             "that release\n"
             "record: data/weights/weight_0: a record of role unknown, whose name means raw_weight "
@@ -277,7 +267,7 @@ TEST(Convert, LetsNoRecordBecomeAnotherThing) {
   const Package raw = Package::open(PT2_TEST_DATA "/corpus/2.15.0/mlp.pt2").value();
   contents = package_contents(raw).value();
   contents.other_records.push_back({"serialized_state_dict.json", record_of("{}")});
-  EXPECT_EQ(lines(converted(open(saved(contents)), "2.6").blockers),
+  EXPECT_EQ(lines(converted(saved(contents), "2.6").blockers),
             "record: serialized_state_dict.json: a record of role unknown, whose name means "
             "weights in that release\n");
 }
@@ -288,11 +278,11 @@ TEST(Convert, KeepsObjectsOrNamesThem) {
   PackageContents contents = package_contents(package).value();
   contents.programs[0].objects = {{"queue", {record_of("PK custom")}, false},
                                   {"config", {record_of("opaque")}, true}};
-  const Package original = open(saved(contents));
+  const Package original = saved(contents);
   for (const std::string_view target : {"2.9", "2.12", "newest"}) {
     const Conversion conversion = converted(original, target);
     ASSERT_EQ(lines(conversion.blockers), "");
-    const Package written = open(saved(conversion.contents));
+    const Package written = saved(conversion.contents);
     const std::vector<SavedObject> objects = package_contents(written).value().programs[0].objects;
     ASSERT_EQ(objects.size(), 2u);
     EXPECT_EQ(objects[0].name, "queue");
@@ -316,7 +306,7 @@ TEST(Convert, TakesSparseTensorsAndObjectsOutOfTheirFileAndBack) {
   const Package sparse = Package::open(PT2_TEST_DATA "/corpus/2.8.0/sparse_buffer.pt2").value();
   const Conversion up = converted(sparse, "newest");
   ASSERT_EQ(lines(up.blockers), "");
-  const Package raised = open(saved(up.contents));
+  const Package raised = saved(up.contents);
   const auto before = sparse.payloads().value(), after = raised.payloads().value();
   ASSERT_EQ(before->tensors().size(), after->tensors().size());
   const PayloadTensor& ours = before->tensors()[0];
@@ -329,12 +319,12 @@ TEST(Convert, TakesSparseTensorsAndObjectsOutOfTheirFileAndBack) {
   const Package packed = Package::open(PT2_TEST_DATA "/corpus/2.4.1/script_object.pt2").value();
   const Conversion taken_out = converted(packed, "newest");
   ASSERT_EQ(lines(taken_out.blockers), "");
-  const Package apart = open(saved(taken_out.contents));
+  const Package apart = saved(taken_out.contents);
   const PayloadObject* object = apart.payloads().value()->find_object("packed");
   ASSERT_NE(object, nullptr);
   EXPECT_EQ(object->record, "data/constants/custom_obj_0");
   EXPECT_EQ(object->type, "__torch__.torch.classes.quantized.LinearPackedParamsBase");
-  const Package back = open(saved(converted(apart, "2.4").contents));
+  const Package back = saved(converted(apart, "2.4").contents);
   ASSERT_NE(back.payloads().value()->find_object("packed"), nullptr);
   const auto constants = [](const Package& package) {
     return std::string(package.archive().read("serialized_constants.pt").value().text());
@@ -354,7 +344,7 @@ TEST(Convert, LeavesFunctionsInTheStateOfAnObjectWhereNobodyCallsThem) {
   StringSink sink;
   ASSERT_TRUE(write_torch_save(builder.finish(root), sink));
   contents.programs[0].objects = {{"mine", {record_of(sink.take())}, false}};
-  EXPECT_EQ(lines(converted(open(saved(contents)), "2.8").blockers),
+  EXPECT_EQ(lines(converted(saved(contents), "2.8").blockers),
             "object: mine: a custom object: the state of a custom object is not made of plain "
             "values; needs PyTorch 2.9 or later\n");
 }
@@ -364,13 +354,13 @@ TEST(Convert, RefusesDamagedTensors) {
   for (const std::string_view release : {"2.6.0", "2.8.0", "2.15.0"}) {
     const Package package =
         Package::open(fmt::format("{}/corpus/{}/mlp.pt2", PT2_TEST_DATA, release)).value();
-    std::string bytes = saved(package_contents(package).value());
+    std::string bytes = saved_bytes(package_contents(package).value());
     const Tensor weight =
         (*package.payloads())->find(PayloadKind::weight, "fc1.weight")->tensor.contiguous();
     const size_t place = bytes.find({reinterpret_cast<const char*>(weight.raw_data()), 512});
     ASSERT_NE(place, bytes.npos);
     bytes[place + 100] ^= '\x01';
-    const Package damaged = open(bytes);
+    const Package damaged = opened(bytes);
     for (const std::string_view target : {"2.6", "2.8", "newest"}) {
       SCOPED_TRACE(fmt::format("{} for {}", release, target));
       StringSink sink;

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "base/json.h"
 #include "pt2/package.h"
+#include "read_file.h"
 #include "temporary_folder.h"
 
 namespace pt2 {
@@ -22,9 +22,7 @@ std::string folder(const std::string& name) {
 
 // Returns the recorded calls in tokens.json.
 std::vector<JsonValue> calls_of(const std::string& name) {
-  std::stringstream text;
-  text << std::ifstream(folder(name) + "/tokens.json").rdbuf();
-  return parse_json(text.str()).value().find("calls")->items;
+  return parse_json(test::read_file(folder(name) + "/tokens.json")).value().find("calls")->items;
 }
 std::vector<int64_t> numbers(const JsonValue& list) {
   std::vector<int64_t> out;

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "drawn_programs.h"
 #include "package/corpus.h"
+#include "read_file.h"
 
 namespace pt2 {
 namespace {
@@ -312,12 +312,6 @@ TEST(Drawing, OpeningABoxPlacesEverythingAnew) {
   EXPECT_EQ(fault_of(drawing), "");
 }
 
-std::string read_text(const std::string& path) {
-  std::ostringstream out;
-  out << std::ifstream(path, std::ios::binary).rdbuf();
-  return out.str();
-}
-
 // tests/draw/golden has pictures that `pt2 graph` makes of small programs. PT2_REBASE=1 rewrites
 // them.
 TEST(Drawing, Golden) {
@@ -333,7 +327,7 @@ TEST(Drawing, Golden) {
     for (const auto& [format, text] : pictures) {
       const std::string path = PT2_TEST_DATA "/../draw/golden/" + name + "." + format;
       if (std::getenv("PT2_REBASE") != nullptr) std::ofstream(path, std::ios::binary) << text;
-      EXPECT_EQ(text, read_text(path)) << path;
+      EXPECT_EQ(text, test::read_file(path)) << path;
     }
   }
 }

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "base/json.h"
 #include "pt2/format/zip.h"
+#include "read_file.h"
 #include "temporary_folder.h"
 
 namespace pt2 {
@@ -162,8 +162,7 @@ TEST(Scan, LooksBehindBytesInFront) {
 // Archives above 4 GB have their directory's place in the ZIP64 end record alone, and any may.
 TEST(Scan, LooksBehindBytesInFrontOfZip64) {
   const test::TemporaryFolder folder;
-  std::ifstream file(write_zip(folder, {{"m/mine.py", "import os"}}), std::ios::binary);
-  std::string zip((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string zip = test::read_file(write_zip(folder, {{"m/mine.py", "import os"}}));
   const size_t end = zip.rfind("PK\x05\x06");
   ASSERT_NE(zip.rfind("PK\x06\x06", end), zip.npos);
   zip.replace(end + 12, 8, "\xff\xff\xff\xff\xff\xff\xff\xff");

@@ -14,7 +14,7 @@
 namespace pt2 {
 namespace {
 
-constexpr std::string_view kProgram = R"(program schema 8.20 {
+constexpr std::string_view kProgramWithTable = R"(program schema 8.20 {
   torch "2.15.0"
   dialect "TRAINING"
   opset aten 10
@@ -36,7 +36,7 @@ constexpr std::string_view kProgram = R"(program schema 8.20 {
 
 Program program() {
   std::vector<Error> errors;
-  auto parsed = parse_program(kProgram, "test", errors);
+  auto parsed = parse_program(kProgramWithTable, "test", errors);
   EXPECT_TRUE(parsed.has_value()) << (errors.empty() ? "" : errors[0].text());
   return *std::move(parsed);
 }
@@ -77,14 +77,14 @@ TEST(Weights, ObjectsOfOtherStatesDiffer) {
     for (const Change& change : changes) out.push_back(change.line());
     return out;
   };
-  using Lines = std::vector<std::string>;
-  EXPECT_EQ(lines(object(1, {2, 3}), object(1, {2, 3})), Lines{});
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(lines(object(1, {2, 3}), object(1, {2, 3})), Texts{});
   EXPECT_EQ(lines(object(1, {2, 3}), object(2, {2, 3})),
-            Lines{"~ weights of packed: another state"});
+            Texts{"~ weights of packed: another state"});
   EXPECT_EQ(lines(object(1, {2, 3}), object(1, {2, 4})),
-            Lines{"~ weights of packed: another state"});
+            Texts{"~ weights of packed: another state"});
   EXPECT_EQ(lines(object(1, {2, 3}), Payloads()),
-            Lines{"- weights of packed: __torch__.mine.Packed"});
+            Texts{"- weights of packed: __torch__.mine.Packed"});
 }
 
 TEST(Weights, IntegersThatAreOneDoubleDiffer) {

@@ -17,8 +17,8 @@ TreeSpec parse(const std::string& tree, const std::vector<NamedTupleFields>& fie
   return parse_tree_spec("[1, " + tree + "]", fields).value();
 }
 
-const std::string kLeaf = R"({"type": null, "context": null, "children_spec": []})";
-const std::string kTwo = kLeaf + ", " + kLeaf;
+const std::string kTwo = R"({"type": null, "context": null, "children_spec": []}, )"
+                         R"({"type": null, "context": null, "children_spec": []})";
 
 // The spec of {"b": leaf, "a": (leaf, leaf), 7: leaf}.
 const TreeSpec kDict = make_dict_spec(

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/mapped_file.h"
+#include "convert/edited.h"
 #include "corpus_operators.h"
 #include "lower/broken_rules.h"
 #include "lower/functional/functionalize.h"
@@ -18,21 +19,12 @@
 #include "package/shared_memory.h"
 #include "pt2/ir/program_text.h"
 #include "pt2/model.h"
-#include "pt2/save.h"
 #include "pt2/tools/replay.h"
 
 namespace pt2 {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Saves the contents and opens them again.
-Result<Package> saved(const PackageContents& contents) {
-  StringSink sink;
-  PT2_TRY_VOID(save_package(contents, sink, "model"));
-  auto owner = std::make_shared<const std::string>(sink.take());
-  return Package::open_bytes(std::as_bytes(std::span(*owner)), owner, "decomposed.pt2");
-}
 
 class CorpusDecomposition : public testing::Test {
  protected:
@@ -73,15 +65,13 @@ class CorpusDecomposition : public testing::Test {
 
   void replay_file(fs::path path, const PackageContents& contents) {
     ++changed_;
-    auto package = saved(contents);
-    ASSERT_TRUE(package) << package.error().text();
     const auto file = MappedFile::open(path.replace_extension(".safetensors").string());
     if (!file) return;
     const auto safetensors = read_safetensors({(*file)->bytes(), *file});
     ASSERT_TRUE(safetensors) << safetensors.error().text();
     const auto calls = read_recorded_calls(*safetensors);
     ASSERT_TRUE(calls) << calls.error().text();
-    auto model = Model::from_package(std::make_shared<const Package>(*std::move(package)),
+    auto model = Model::from_package(std::make_shared<const Package>(test::saved(contents)),
                                      {.operators = operators_});
     ASSERT_TRUE(model) << model.error().text();
     Session session(*model);

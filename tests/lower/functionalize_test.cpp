@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "convert/edited.h"
 #include "pt2/conversion.h"
 #include "pt2/format/schema_json.h"
 #include "pt2/ir/program_text.h"
@@ -13,6 +14,8 @@
 
 namespace pt2 {
 namespace {
+
+using test::saved;
 
 // Returns a program with the inputs f32[4, 6] and i64[4], and the given nodes.
 Package program_of(std::string_view nodes) {
@@ -28,22 +31,11 @@ Package program_of(std::string_view nodes) {
   std::vector<Error> errors;
   const Result<Program> program = parse_program(text, "case", errors);
   EXPECT_TRUE(program) << errors[0].text() << text;
-  PackageContents contents{.programs = {{.json = program_json(*program)}}};
-  StringSink sink;
-  EXPECT_TRUE(save_package(contents, sink, "model"));
-  auto owner = std::make_shared<const std::string>(sink.take());
-  return Package::open_bytes(std::as_bytes(std::span(*owner)), owner, "case.pt2").value();
+  return saved({.programs = {{.json = program_json(*program)}}});
 }
 
 Conversion for_2_3(const Package& package) {
   return convert(package, {.target = conversion_target("2.3").value()}).value();
-}
-
-Package saved(const PackageContents& contents) {
-  StringSink sink;
-  EXPECT_TRUE(save_package(contents, sink, "model"));
-  auto owner = std::make_shared<const std::string>(sink.take());
-  return Package::open_bytes(std::as_bytes(std::span(*owner)), owner, "converted.pt2").value();
 }
 
 std::string text_of(const Tensor& tensor) {

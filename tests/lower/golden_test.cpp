@@ -9,11 +9,11 @@
 #include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "lower/broken_rules.h"
 #include "lower/pass.h"
 #include "pt2/ir/program_text.h"
+#include "read_file.h"
 
 namespace pt2 {
 namespace {
@@ -30,9 +30,7 @@ struct Case {
 std::string folder() { return std::string(PT2_TEST_DATA) + "/../lower/golden/"; }
 
 Case read_case(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  const std::string all = text.str();
+  const std::string all = test::read_file(path);
   constexpr std::string_view kPass = "\npass ", kBefore = "\n=== before\n", kAfter = "\n=== ";
   const size_t pass = all.find(kPass), before = all.find(kBefore);
   const size_t program = before + kBefore.size(), after = all.find(kAfter, program);

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "check/shapes/recorded_sizes.h"
+#include "convert/edited.h"
 #include "pt2/ir/program_text.h"
 #include "pt2/model.h"
-#include "pt2/save.h"
 #include "run/graph_maker.h"
 
 namespace pt2 {
@@ -30,11 +30,7 @@ std::shared_ptr<const Package> package_with(const std::string& graph,
   contents.programs.resize(1);
   contents.programs[0].json = program_json(program);
   contents.programs[0].state_dict = state;
-  StringSink sink;
-  EXPECT_TRUE(save_package(contents, sink));
-  const auto file = std::make_shared<const std::string>(sink.take());
-  return std::make_shared<const Package>(
-      Package::open_bytes(std::as_bytes(std::span(*file)), file, "state.pt2").value());
+  return std::make_shared<const Package>(test::saved(contents));
 }
 
 // A program with buffers "k" and "v" f32[2, 2048, 32] and inputs %pos i64[1] and %x f32[2, 1, 32].

@@ -196,7 +196,7 @@ Result<Value> Samples::read_value(const JsonValue& json) {
 
 // --- Comparing
 
-std::vector<Complex> elements(const Tensor& tensor) {
+std::vector<Complex> complex_elements(const Tensor& tensor) {
   std::vector<std::byte> bytes(static_cast<size_t>(tensor.nbytes()));
   copy_to_contiguous(tensor, bytes.data());
   std::vector<Complex> out(static_cast<size_t>(tensor.numel()));
@@ -219,8 +219,8 @@ bool is_close(double found, double expected, const Tolerance& tolerance) {
 // Returns the first difference of the values; empty if they agree.
 std::string compare_values(const Tensor& found, const Tensor& expected,
                            const Tolerance& tolerance) {
-  const auto a = elements(found);
-  const auto b = elements(expected);
+  const auto a = complex_elements(found);
+  const auto b = complex_elements(expected);
   for (size_t i = 0; i < a.size(); ++i) {
     if (is_close(a[i].real(), b[i].real(), tolerance) &&
         is_close(a[i].imag(), b[i].imag(), tolerance))

@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <regex>
 #include <set>
 
 #include "ops/table.h"
+#include "read_file.h"
 
 namespace pt2::ops {
 namespace {
@@ -94,8 +94,7 @@ TEST(Conformance, NamedOperatorsAreKnown) {
   const std::filesystem::path sources = std::filesystem::path(PT2_TEST_DATA) / "../../src";
   for (const auto& entry : std::filesystem::recursive_directory_iterator(sources)) {
     if (!entry.is_regular_file()) continue;
-    std::ifstream file(entry.path());
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string text = test::read_file(entry.path());
     for (std::sregex_iterator it(text.begin(), text.end(), handle), end; it != end; ++it, ++count)
       EXPECT_TRUE(find_operator("torch.ops.aten." + (*it)[1].str()))
           << entry.path() << ": " << (*it)[1];

@@ -17,14 +17,14 @@ std::vector<C> elements_in(const Tensor& tensor) {
   return {wide.as<C>().begin(), wide.as<C>().end()};
 }
 
-struct Case {
+struct ConvolutionCase {
   Sizes images, kernels;  // [N, C, H, W], [O, C / groups, h, w]
   Sizes stride, padding, dilation;
   int64_t groups;
 };
 
 // The operands are integers, so sums are exact in any order.
-std::vector<double> convolved(const Case& c, const std::vector<double>& x,
+std::vector<double> convolved(const ConvolutionCase& c, const std::vector<double>& x,
                               const std::vector<double>& w, const Sizes& out) {
   std::vector<double> sums;
   const int64_t share = c.kernels[1];
@@ -65,12 +65,12 @@ TEST(Convolutions, AreSumsOverWindows) {
   };
   for (int round = 0; round < 300; ++round) {
     const int64_t groups = whole(1, 4), share = whole(1, 3);
-    const Case c{.images = {whole(1, 2), groups * share, whole(1, 9), whole(1, 20)},
-                 .kernels = {groups * whole(1, 4), share, whole(1, 4), whole(1, 5)},
-                 .stride = {whole(1, 3), whole(1, 3)},
-                 .padding = {whole(0, 4), whole(0, 6)},
-                 .dilation = {whole(1, 2), whole(1, 3)},
-                 .groups = groups};
+    const ConvolutionCase c{.images = {whole(1, 2), groups * share, whole(1, 9), whole(1, 20)},
+                            .kernels = {groups * whole(1, 4), share, whole(1, 4), whole(1, 5)},
+                            .stride = {whole(1, 3), whole(1, 3)},
+                            .padding = {whole(0, 4), whole(0, 6)},
+                            .dilation = {whole(1, 2), whole(1, 3)},
+                            .groups = groups};
     const Dtype dtype = std::array{Dtype::float64, Dtype::int64, Dtype::int32,
                                    Dtype::complex128}[static_cast<size_t>(whole(0, 3))];
     const Tensor x = numbers(dtype, c.images), w = numbers(dtype, c.kernels);

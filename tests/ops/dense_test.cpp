@@ -22,12 +22,12 @@
 namespace pt2::ops {
 namespace {
 
-// kHuge * kHuge is 16 modulo 2^64.
-constexpr int64_t kHuge = (int64_t{1} << 61) + 4;
+// kWrappingSize * kWrappingSize is 16 modulo 2^64.
+constexpr int64_t kWrappingSize = (int64_t{1} << 61) + 4;
 
 TEST(EmptyMatrices, BasesTooLargeAreErrors) {
-  const Value wide(Tensor::zeros(Dtype::float32, {0, kHuge}));
-  const Value tall(Tensor::zeros(Dtype::float32, {kHuge, 0}));
+  const Value wide(Tensor::zeros(Dtype::float32, {0, kWrappingSize}));
+  const Value tall(Tensor::zeros(Dtype::float32, {kWrappingSize, 0}));
   EXPECT_FALSE(apply_all(aten<"linalg_svd.default">, {wide, Value(true)}));
   EXPECT_FALSE(apply_all(aten<"svd.default">, {wide, Value(false)}));
   EXPECT_FALSE(apply_all(aten<"_linalg_svd.default">, {tall, Value(true)}));

@@ -5,13 +5,14 @@
 
 #include "ops/bind.h"
 #include "ops/facts.h"
+#include "ops/listed_calls.h"
 #include "ops/loops.h"
 #include "ops/row_calls.h"
 
 namespace pt2::ops {
 namespace {
 
-std::optional<Tensor> run(const std::string& target, std::vector<Value> arguments) {
+std::optional<Tensor> tensor_from(const std::string& target, std::vector<Value> arguments) {
   const Operator op = find_operator(target);
   if (!op) return std::nullopt;
   while (arguments.size() < op.signature().parameter_count) {
@@ -23,12 +24,6 @@ std::optional<Tensor> run(const std::string& target, std::vector<Value> argument
   auto results = call(op, context, arguments);
   if (!results || results->size() != 1 || !(*results)[0].is<Tensor>()) return std::nullopt;
   return *(*results)[0].get_if<Tensor>();
-}
-
-Value ints(const Sizes& numbers) {
-  Value::List list;
-  for (const int64_t number : numbers) list.emplace_back(number);
-  return Value(std::move(list));
 }
 
 std::vector<Tensor> parts_of(const std::vector<Value>& results) {
@@ -59,7 +54,7 @@ struct ChangedView {
   std::optional<Tensor> again(const Tensor& self) const {
     Arguments arguments = call;
     arguments[0] = Value(self);
-    return run(row.target, arguments);
+    return tensor_from(row.target, arguments);
   }
 };
 
@@ -72,19 +67,19 @@ std::optional<Tensor> permuted_back(const ChangedView& view) {
     const int64_t dim = *(*dims)[static_cast<size_t>(i)].get_if<int64_t>();
     inverse[static_cast<size_t>(dim < 0 ? dim + rank : dim)] = i;
   }
-  return run("torch.ops.aten.permute.default", {Value(view.parts[0]), ints(inverse)});
+  return tensor_from("torch.ops.aten.permute.default", {Value(view.parts[0]), ints(inverse)});
 }
 
 std::optional<Tensor> moved_back(const ChangedView& view) {
   if (view.argument("source").is_none()) return std::nullopt;
-  return run(view.row.target,
-             {Value(view.parts[0]), view.argument("destination"), view.argument("source")});
+  return tensor_from(view.row.target,
+                     {Value(view.parts[0]), view.argument("destination"), view.argument("source")});
 }
 
 std::optional<Tensor> scattered_into(const ChangedView& view, std::string_view scatter) {
   std::vector<Value> arguments{Value(view.whole), Value(view.parts[0])};
   arguments.insert(arguments.end(), view.call.begin() + 1, view.call.end());
-  return run("torch.ops.aten." + std::string(scatter) + ".default", std::move(arguments));
+  return tensor_from("torch.ops.aten." + std::string(scatter) + ".default", std::move(arguments));
 }
 
 std::optional<Tensor> narrowed_into(const ChangedView& view) {
@@ -92,9 +87,9 @@ std::optional<Tensor> narrowed_into(const ChangedView& view) {
              *length = view.argument("length").get_if<int64_t>();
   if (start == nullptr || length == nullptr) return std::nullopt;
   const int64_t begin = *start < 0 ? *start + view.whole.size(view.dim()) : *start;
-  return run("torch.ops.aten.slice_scatter.default",
-             {Value(view.whole), Value(view.parts[0]), Value(view.dim()), Value(begin),
-              Value(begin + *length), Value(int64_t{1})});
+  return tensor_from("torch.ops.aten.slice_scatter.default",
+                     {Value(view.whole), Value(view.parts[0]), Value(view.dim()), Value(begin),
+                      Value(begin + *length), Value(int64_t{1})});
 }
 
 // Writes all parts back into the base in their order.
@@ -106,11 +101,11 @@ std::optional<Tensor> pieced_together(const ChangedView& view, bool by_slices) {
   for (const Tensor& part : view.parts) {
     if (part.dim() != (by_slices ? rank : rank - 1)) return std::nullopt;
     const int64_t length = by_slices ? part.size(dim) : 1;
-    auto next = by_slices ? run("torch.ops.aten.slice_scatter.default",
-                                {Value(whole), Value(part), Value(dim), Value(start),
-                                 Value(start + length), Value(int64_t{1})})
-                          : run("torch.ops.aten.select_scatter.default",
-                                {Value(whole), Value(part), Value(dim), Value(start)});
+    auto next = by_slices ? tensor_from("torch.ops.aten.slice_scatter.default",
+                                        {Value(whole), Value(part), Value(dim), Value(start),
+                                         Value(start + length), Value(int64_t{1})})
+                          : tensor_from("torch.ops.aten.select_scatter.default",
+                                        {Value(whole), Value(part), Value(dim), Value(start)});
     if (!next) return std::nullopt;
     whole = *std::move(next);
     start += length;
@@ -125,8 +120,8 @@ std::optional<Tensor> recomputed(Inverse inverse, const ChangedView& view) {
     case Inverse::same:
       return view.parts[0];
     case Inverse::reshape:
-      return run("torch.ops.aten.reshape.default",
-                 {Value(view.parts[0]), ints(view.whole.sizes())});
+      return tensor_from("torch.ops.aten.reshape.default",
+                         {Value(view.parts[0]), ints(view.whole.sizes())});
     case Inverse::repeat:
       return view.again(view.parts[0]);
     case Inverse::permute:

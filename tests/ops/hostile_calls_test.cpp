@@ -16,7 +16,7 @@ Tensor tensor_of(Dtype dtype, std::vector<T> values) {
 }
 
 template <class T>
-std::vector<T> elements(const Result<Tensor>& tensor) {
+std::vector<T> result_elements(const Result<Tensor>& tensor) {
   if (!tensor) {
     ADD_FAILURE() << tensor.error().text();
     return {};
@@ -34,10 +34,10 @@ Result<Tensor> apply_within(uint64_t bytes, Handle handle,
 }
 
 constexpr uint64_t kBudget = 64 << 20;
-constexpr int64_t kHuge = int64_t{3} << 30;
+constexpr int64_t kHugeSize = int64_t{3} << 30;
 
 TEST(HostileCalls, EmptyTensorsOfHugeDimsNeedNoMemory) {
-  const Tensor empty = Tensor::zeros(Dtype::float32, {0, kHuge});
+  const Tensor empty = Tensor::zeros(Dtype::float32, {0, kHugeSize});
   const Value last(int64_t{1});
   EXPECT_TRUE(apply_within(kBudget, aten<"sort.default">, {empty, last}));
   EXPECT_TRUE(apply_within(kBudget, aten<"flip.default">, {empty, Value(Value::List{last})}));
@@ -45,32 +45,32 @@ TEST(HostileCalls, EmptyTensorsOfHugeDimsNeedNoMemory) {
   const auto repeated =
       apply_within(kBudget, aten<"repeat_interleave.self_int">, {empty, int64_t{2}, last});
   ASSERT_TRUE(repeated) << repeated.error().text();
-  EXPECT_EQ(repeated->sizes(), (Sizes{0, 2 * kHuge}));
+  EXPECT_EQ(repeated->sizes(), (Sizes{0, 2 * kHugeSize}));
   const auto difference = apply_within(kBudget, aten<"diff.default">, {empty, int64_t{100}, last});
   ASSERT_TRUE(difference) << difference.error().text();
-  EXPECT_EQ(difference->sizes(), (Sizes{0, kHuge - 100}));
+  EXPECT_EQ(difference->sizes(), (Sizes{0, kHugeSize - 100}));
 }
 
 TEST(HostileCalls, EmptyMatricesOfHugeDimsNeedNoMemory) {
-  const Tensor empty = Tensor::zeros(Dtype::float32, {0, kHuge});
+  const Tensor empty = Tensor::zeros(Dtype::float32, {0, kHugeSize});
   const auto flipped = apply_within(kBudget, aten<"fliplr.default">, {empty});
   ASSERT_TRUE(flipped) << flipped.error().text();
-  EXPECT_EQ(flipped->sizes(), (Sizes{0, kHuge}));
+  EXPECT_EQ(flipped->sizes(), (Sizes{0, kHugeSize}));
   const auto inverse = apply_within(kBudget, aten<"pinverse.default">, {empty});
   ASSERT_TRUE(inverse) << inverse.error().text();
-  EXPECT_EQ(inverse->sizes(), (Sizes{kHuge, 0}));
+  EXPECT_EQ(inverse->sizes(), (Sizes{kHugeSize, 0}));
   const auto rank = apply_within(kBudget, aten<"linalg_matrix_rank.default">, {empty, 0.5});
-  EXPECT_EQ(elements<int64_t>(rank), std::vector<int64_t>{0});
+  EXPECT_EQ(result_elements<int64_t>(rank), std::vector<int64_t>{0});
   const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(kBudget));
   const auto unpacked =
       apply_all(aten<"lu_unpack.default">, {empty, Tensor::zeros(Dtype::int32, {0})});
   ASSERT_TRUE(unpacked) << unpacked.error().text();
   EXPECT_EQ((*unpacked)[0].get_if<Tensor>()->sizes(), (Sizes{0, 0}));
-  EXPECT_EQ((*unpacked)[2].get_if<Tensor>()->sizes(), (Sizes{0, kHuge}));
+  EXPECT_EQ((*unpacked)[2].get_if<Tensor>()->sizes(), (Sizes{0, kHugeSize}));
   const Tensor right = Tensor::zeros(Dtype::float32, {0, 0});
   const auto solved = apply_all(aten<"linalg_lstsq.default">, {empty, right});
   ASSERT_TRUE(solved) << solved.error().text();
-  EXPECT_EQ((*solved)[0].get_if<Tensor>()->sizes(), (Sizes{kHuge, 0}));
+  EXPECT_EQ((*solved)[0].get_if<Tensor>()->sizes(), (Sizes{kHugeSize, 0}));
 }
 
 TEST(HostileCalls, WorkingMemoryIsCounted) {
@@ -79,16 +79,16 @@ TEST(HostileCalls, WorkingMemoryIsCounted) {
   const Tensor few = Tensor::zeros(Dtype::float32, {200});
   const Result<Tensor> results[] = {
       apply_within(kBudget, aten<"repeat_interleave.Tensor">,
-                   {Tensor::from<int64_t>(Dtype::int64, {1}, std::array{kHuge})}),
+                   {Tensor::from<int64_t>(Dtype::int64, {1}, std::array{kHugeSize})}),
       apply_within(kBudget, aten<"median.default">,
-                   {Tensor::zeros(Dtype::float32, {1}).with_view({kHuge}, {0}, 0)}),
+                   {Tensor::zeros(Dtype::float32, {1}).with_view({kHugeSize}, {0}, 0)}),
       apply_within(kBudget, aten<"embedding_dense_backward.default">,
-                   {grad, rows, Value(kHuge), Value(int64_t{-1}), Value(false)}),
+                   {grad, rows, Value(kHugeSize), Value(int64_t{-1}), Value(false)}),
       apply_within(kBudget, aten<"embedding_dense_backward.default">,
                    {grad, rows, Value(int64_t{1} << 61), Value(int64_t{-1}), Value(false)}),
       apply_within(
           kBudget, aten<"linalg_lstsq.default">,
-          {Tensor::zeros(Dtype::float32, {0, kHuge}), Tensor::zeros(Dtype::float32, {0, 1})}),
+          {Tensor::zeros(Dtype::float32, {0, kHugeSize}), Tensor::zeros(Dtype::float32, {0, 1})}),
       apply_within(kBudget, aten<"combinations.default">, {few, int64_t{100}}),
       apply_within(kBudget, aten<"combinations.default">, {few, int64_t{5}, true})};
   for (size_t i = 0; i < std::size(results); ++i) {
@@ -124,7 +124,7 @@ TEST(HostileCalls, StridesOfTransposedConvolutionsMayBeCropped) {
                    {tensor_of<float>(Dtype::float32, {1, 2}).with_view({1, 1, 2}, {2, 2, 1}, 0),
                     tensor_of<float>(Dtype::float32, {1, 2, 3}).with_view({1, 1, 3}, {3, 3, 1}, 0),
                     Value(), ints(int64_t{1} << 62), ints(int64_t{1} << 61)});
-  EXPECT_EQ(elements<float>(out), (std::vector<float>{0, 0, 0}));
+  EXPECT_EQ(result_elements<float>(out), (std::vector<float>{0, 0, 0}));
 }
 
 TEST(HostileCalls, WhatATensorStandsForIsNotCopiedUnseen) {
@@ -190,8 +190,8 @@ TEST(HostileCalls, RulesMakeNoTensors) {
 // Expected: torch 2.15, linspace with dtype=torch.int64 and fractional bounds.
 TEST(HostileCalls, IntegerProgressionsTruncateTheirBounds) {
   const auto line = [](double start, double end, int64_t steps) {
-    return elements<int64_t>(apply(aten<"linspace.default">,
-                                   {Value(start), Value(end), Value(steps), Value(Dtype::int64)}));
+    return result_elements<int64_t>(apply(
+        aten<"linspace.default">, {Value(start), Value(end), Value(steps), Value(Dtype::int64)}));
   };
   EXPECT_EQ(line(0.9, 9.9, 7), (std::vector<int64_t>{0, 1, 3, 4, 6, 7, 9}));
   EXPECT_EQ(line(5.9, -2.7, 6), (std::vector<int64_t>{5, 3, 2, 0, 0, -2}));
@@ -210,7 +210,7 @@ TEST(HostileCalls, ResizingByAnyScaleStaysInside) {
         apply_within(kBudget, aten<"upsample_bicubic2d.default">,
                      {image, size, false, scale, scale})};
     for (const Result<Tensor>& result : results)
-      EXPECT_EQ(elements<uint8_t>(result)[3], 4) << scale;
+      EXPECT_EQ(result_elements<uint8_t>(result)[3], 4) << scale;
   }
 }
 
@@ -219,7 +219,7 @@ TEST(HostileCalls, WindowsMayBeAsFarApartAsNumbersAre) {
   const auto two = [](int64_t number) { return Value(Value::List{Value(number), Value(number)}); };
   const auto patches =
       apply(aten<"im2col.default">, {image, two(2), two(1), two(1), two(INT64_MAX - 1)});
-  EXPECT_EQ(elements<float>(patches), (std::vector<float>{0, 0, 0, 1}));
+  EXPECT_EQ(result_elements<float>(patches), (std::vector<float>{0, 0, 0, 1}));
 }
 
 TEST(HostileCalls, KernelsMayBeAsFarApartAsNumbersAre) {
@@ -229,16 +229,16 @@ TEST(HostileCalls, KernelsMayBeAsFarApartAsNumbersAre) {
   const Tensor one = Tensor::of<double>({1, 1, 1}, {1});
   const auto windows =
       apply(aten<"conv1d.default">, {three, nine, OptionalTensor(), list(INT64_MAX), list(3)});
-  EXPECT_EQ(elements<double>(windows), std::vector<double>{4 + 2 * 5 + 3 * 6});
+  EXPECT_EQ(result_elements<double>(windows), std::vector<double>{4 + 2 * 5 + 3 * 6});
   const auto spread = apply(aten<"conv_transpose1d.default">,
                             {one, nine, OptionalTensor(), list(INT64_MAX), list(3)});
-  EXPECT_EQ(elements<double>(spread), (std::vector<double>{4, 5, 6}));
+  EXPECT_EQ(result_elements<double>(spread), (std::vector<double>{4, 5, 6}));
   const auto two = [](int64_t a, int64_t b) { return Value(Value::List{Value(a), Value(b)}); };
   const auto spread_floats = apply(aten<"conv_transpose2d.input">,
                                    {Tensor::of<float>({1, 1, 1, 1}, {1}),
                                     Tensor::of<float>({1, 1, 1, 9}, {1, 2, 3, 4, 5, 6, 7, 8, 9}),
                                     OptionalTensor(), two(1, INT64_MAX), two(0, 3)});
-  EXPECT_EQ(elements<float>(spread_floats), (std::vector<float>{4, 5, 6}));
+  EXPECT_EQ(result_elements<float>(spread_floats), (std::vector<float>{4, 5, 6}));
 }
 
 TEST(HostileCalls, MeansOfIntegersMayHaveAnyDivisor) {
@@ -246,7 +246,7 @@ TEST(HostileCalls, MeansOfIntegersMayHaveAnyDivisor) {
   const Tensor image = Tensor::of<int64_t>({1, 1, 2}, {INT64_MIN, 7});
   const auto means =
       apply(aten<"avg_pool2d.default">, {image, two(1), two(1), two(0), false, true, int64_t{-1}});
-  EXPECT_EQ(elements<int64_t>(means), (std::vector<int64_t>{INT64_MIN, -7}));
+  EXPECT_EQ(result_elements<int64_t>(means), (std::vector<int64_t>{INT64_MIN, -7}));
 }
 
 TEST(HostileCalls, AnEmptyPartBehindTheEndIsResized) {
@@ -255,7 +255,7 @@ TEST(HostileCalls, AnEmptyPartBehindTheEndIsResized) {
                                                    int64_t{1}, int64_t{5}, int64_t{5}});
   ASSERT_TRUE(part) << part.error().text();
   const auto resized = apply(aten<"resize_.default">, {*part, list(500)});
-  EXPECT_EQ(elements<float>(resized), std::vector<float>(500));
+  EXPECT_EQ(result_elements<float>(resized), std::vector<float>(500));
 }
 
 TEST(HostileCalls, ManyDiagonalsAreCheckedInLinearTime) {
@@ -271,7 +271,7 @@ TEST(HostileCalls, ManyDiagonalsAreCheckedInLinearTime) {
 TEST(HostileCalls, ToDenseConverts) {
   const auto dense = apply(aten<"to_dense.default">,
                            {tensor_of<float>(Dtype::float32, {1.5F}), Value(Dtype::int64)});
-  EXPECT_EQ(elements<int64_t>(dense), std::vector<int64_t>{1});
+  EXPECT_EQ(result_elements<int64_t>(dense), std::vector<int64_t>{1});
 }
 
 // Results are equal on every processor. If the compiler fused a product with the following sum
@@ -291,7 +291,7 @@ TEST(HostileCalls, ProductsAreRoundedBeforeTheyAreAdded) {
     const auto product =
         apply(aten<"mul.Tensor">, {complex(1 + step, 1 + 2 * step), complex(1 + step, 1)});
     const auto real = apply(aten<"real.default">, {*product});
-    return elements<double>(apply(aten<"to.dtype">, {*real, Value(Dtype::float64)}));
+    return result_elements<double>(apply(aten<"to.dtype">, {*real, Value(Dtype::float64)}));
   };
   for (const size_t count : {1, 7, 64}) {
     EXPECT_EQ(rest(Dtype::float32, 0x1p-12, count), std::vector<double>(count));
@@ -307,7 +307,7 @@ TEST(HostileCalls, TheLastBagEndsAsInPyTorch) {
   const Tensor indices = tensor_of<int64_t>(Dtype::int64, {0, 1, 2, 3, 1});
   const Tensor offsets = tensor_of<int64_t>(Dtype::int64, {0, 2, 4});
   const auto bag = [&](const Tensor& table, int64_t mode) {
-    return elements<float>(apply(
+    return result_elements<float>(apply(
         aten<"embedding_bag.default">,
         {table, indices, offsets, Value(false), Value(mode), Value(false), Value(), Value(true)}));
   };

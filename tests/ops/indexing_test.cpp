@@ -2,23 +2,15 @@
 // copied in contiguous runs.
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <random>
 
 #include "ops/compose.h"
+#include "ops/listed_calls.h"
 #include "ops/loops.h"
 #include "ops/table.h"
 
 namespace pt2::ops {
 namespace {
-
-Tensor counted(const Sizes& sizes, Dtype dtype = Dtype::float32) {
-  std::vector<float> values(static_cast<size_t>(*checked_numel(sizes)));
-  std::iota(values.begin(), values.end(), 1.0f);
-  Tensor out = Tensor::zeros(dtype, sizes);
-  copy_elements(out, Tensor::from<float>(Dtype::float32, sizes, std::span<const float>(values)));
-  return out;
-}
 
 void expect_equal(const Tensor& found, const Tensor& expected) {
   ASSERT_EQ(found.sizes(), expected.sizes());

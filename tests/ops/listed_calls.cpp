@@ -10,19 +10,6 @@ namespace {
 
 using Listed = std::multimap<std::string, std::vector<Value>>;
 
-Value ints(std::initializer_list<int64_t> numbers) {
-  return Value(Value::List(numbers.begin(), numbers.end()));
-}
-
-// Returns a tensor of 1, 2, 3, …
-Value counted(const Sizes& sizes, Dtype dtype = Dtype::float32) {
-  Tensor numbers = Tensor::zeros(Dtype::int64, sizes);
-  for (int64_t i = 0; i < numbers.numel(); ++i) numbers.data<int64_t>()[i] = i + 1;
-  Tensor out = Tensor::zeros(dtype, sizes);
-  copy_elements(out, numbers);
-  return Value(out);
-}
-
 Value zeros(const Sizes& sizes, Dtype dtype = Dtype::int64) {
   return Value(Tensor::zeros(dtype, sizes));
 }
@@ -143,7 +130,7 @@ void add_writing(Listed& out) {
   const Value three = counted({3}), places = indices({2, 0, 2});
   out.insert({"aten.gather_backward.default", {three, three, 0, places, false}});
   out.insert({"aten.cummaxmin_backward.default", {three, three, places, 0}});
-  for (const Value& line : {counted({1}), three})
+  for (const Value& line : {Value(counted({1})), three})
     out.insert({"aten.cumprod_backward.default", {line, line, 0, line}});
   out.insert({"aten.masked_select_backward.default",
               {counted({2}), three, Value(Tensor::of<bool>({3}, {true, false, true}))}});
@@ -180,6 +167,16 @@ Listed make_listed() {
 }
 
 }  // namespace
+
+Value ints(const Sizes& numbers) { return Value(Value::List(numbers.begin(), numbers.end())); }
+
+Tensor counted(const Sizes& sizes, Dtype dtype) {
+  Tensor numbers = Tensor::zeros(Dtype::int64, sizes);
+  for (int64_t i = 0; i < numbers.numel(); ++i) numbers.data<int64_t>()[i] = i + 1;
+  Tensor out = Tensor::zeros(dtype, sizes);
+  copy_elements(out, numbers);
+  return out;
+}
 
 std::vector<std::vector<Value>> listed_calls(const std::string& target) {
   static const Listed kListed = make_listed();

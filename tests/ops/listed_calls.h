@@ -10,6 +10,11 @@
 
 namespace pt2::ops {
 
+// An argument that is a list of integers.
+Value ints(const Sizes& numbers);
+// Returns a tensor of 1, 2, 3, …
+Tensor counted(const Sizes& sizes, Dtype dtype = Dtype::float32);
+
 // Returns the leading arguments of each call. The remaining arguments have their defaults.
 std::vector<std::vector<Value>> listed_calls(const std::string& target);
 

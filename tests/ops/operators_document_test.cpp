@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "ops/table.h"
+#include "read_file.h"
 
 namespace pt2::ops {
 namespace {
@@ -130,9 +131,7 @@ TEST(OperatorsDocument, IsMadeFromTheTable) {
   const std::string path = std::string(PT2_TEST_DATA) + "/../../docs/operators.md";
   const std::string expected = document_operators();
   if (std::getenv("PT2_REBASE") != nullptr) std::ofstream(path, std::ios::binary) << expected;
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  EXPECT_TRUE(text.str() == expected)
+  EXPECT_TRUE(test::read_file(path) == expected)
       << "run the test with PT2_REBASE=1 to write docs/operators.md anew";
 }
 

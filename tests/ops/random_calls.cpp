@@ -34,20 +34,12 @@ std::vector<std::string> every_target() {
   return out;
 }
 
-constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-constexpr std::array kHostile{kMin,
-                              kMin + 1,
-                              -(int64_t{1} << 62),
-                              -(int64_t{1} << 32),
-                              int64_t{-65},
-                              int64_t{1} << 20,
-                              (int64_t{1} << 31) - 1,
-                              int64_t{1} << 31,
-                              int64_t{1} << 32,
-                              int64_t{1} << 62,
-                              kMax - 1,
-                              kMax};
+constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+constexpr int64_t kGreatest = std::numeric_limits<int64_t>::max();
+constexpr std::array kHostile{
+    kLeast,           kLeast + 1,       -(int64_t{1} << 62),    -(int64_t{1} << 32),
+    int64_t{-65},     int64_t{1} << 20, (int64_t{1} << 31) - 1, int64_t{1} << 31,
+    int64_t{1} << 32, int64_t{1} << 62, kGreatest - 1,          kGreatest};
 constexpr std::array kWords{"none",     "tanh",      "floor",    "trunc",    "linear",   "lower",
                             "higher",   "nearest",   "midpoint", "sum",      "prod",     "mean",
                             "amax",     "amin",      "add",      "reduce",   "constant", "reflect",

@@ -211,9 +211,9 @@ const std::set<std::string, std::less<>> kByRule = {
 // Bounds for each row.
 constexpr size_t kMostTries = 40;
 constexpr int kMostCalls = 12;
-constexpr int64_t kMostElements = 2000;  // of all tensors of a call
+constexpr int64_t kMostElementsOfCall = 2000;  // of all tensors of a call
 
-int64_t elements_of(const Arguments& call) {
+int64_t element_count(const Arguments& call) {
   int64_t elements = 0;
   for (const Value& argument : call)
     for_each_tensor(argument, [&](const Tensor& tensor) { elements += tensor.numel(); });
@@ -230,7 +230,8 @@ TEST(Slopes, AreWhatRowsSay) {
     OfNumbers all;
     std::vector<Arguments> calls;
     for (const Arguments& call : row.calls)
-      if (calls.size() < kMostTries && elements_of(call) <= kMostElements) calls.push_back(call);
+      if (calls.size() < kMostTries && element_count(call) <= kMostElementsOfCall)
+        calls.push_back(call);
     for (const Arguments& call : calls)
       if (all.real.calls < kMostCalls) measure(*row.def, call, all);
     if (all.real.calls + all.complex.calls == 0)

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "ops/bind.h"
+#include "ops/listed_calls.h"
 #include "ops/loops.h"
 
 namespace pt2::ops {
@@ -28,12 +29,6 @@ Result<std::vector<Value>> run(std::string_view target, std::vector<Value> argum
   }
   Context context;
   return call(op, context, arguments);
-}
-
-Value ints(std::vector<int64_t> numbers) {
-  Value::List list;
-  for (int64_t number : numbers) list.emplace_back(number);
-  return Value(std::move(list));
 }
 
 TEST(OperatorTable, EveryTargetIsListedOnce) {

@@ -4,13 +4,12 @@
 #define PT2_TESTS_PACKAGE_BROKEN_PROGRAMS_H
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "pt2/format/archive.h"
+#include "read_file.h"
 
 namespace pt2::test {
 
@@ -22,11 +21,8 @@ struct BrokenProgram {
 };
 
 inline std::vector<BrokenProgram> broken_programs() {
-  std::ifstream in(std::string(PT2_TEST_DATA) + "/broken/programs.json");
-  std::stringstream text;
-  text << in.rdbuf();
   std::vector<BrokenProgram> programs;
-  const JsonValue list = parse_json(text.str()).value();
+  const JsonValue list = parse_json(test::read_file(PT2_TEST_DATA "/broken/programs.json")).value();
   for (const JsonValue& item : list.items)
     programs.push_back({item.find("name")->text, item.find("rule")->text, item.find("base")->text,
                         item.find("edits")->items});

@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "pt2/format/schema_json.h"
 #include "pt2/format/stored_json.h"
 #include "pt2/package.h"
+#include "read_file.h"
 
 namespace pt2 {
 namespace {
@@ -135,10 +134,7 @@ TEST(Container, VariantsHavePathsOfTheirOwn) {
 
 // Returns methods.json with one text replaced.
 std::string edited(const std::string& from, const std::string& to) {
-  std::ifstream in(container("methods.json"));
-  std::stringstream text;
-  text << in.rdbuf();
-  std::string json = text.str();
+  std::string json = test::read_file(container("methods.json"));
   const size_t at = json.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   if (at != std::string::npos) json.replace(at, from.size(), to);

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
 
 #include "package/corpus.h"
 #include "pt2/format/pickle_write.h"
+#include "read_file.h"
 #include "temporary_folder.h"
 
 namespace pt2 {
@@ -136,11 +136,6 @@ TEST(SavePackage, KeepsTensorsInEveryLayout) {
   EXPECT_GT(conversions, 500u);
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 TEST(SavePackage, ReplacesTheFileItReadsFrom) {
   const test::TemporaryFolder folder;
   const std::string path = folder.file("pt2_replaced.v1.pt2");
@@ -157,13 +152,13 @@ TEST(SavePackage, ReplacesTheFileItReadsFrom) {
   // `package` still maps the old file.
   expect_same(**package.payloads(), **replaced.payloads());
 
-  const std::string before = read_file(path);
+  const std::string before = test::read_file(path);
   contents.extra_files.push_back({"note.txt", make_record("again")});
   const Result<void> refused = save_package(contents, path);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().text(),
             "pt2_replaced.v1/extra/note.txt: the entry's name was added before");
-  EXPECT_TRUE(read_file(path) == before);
+  EXPECT_TRUE(test::read_file(path) == before);
 }
 
 std::vector<std::string> names(const std::string& bytes) {

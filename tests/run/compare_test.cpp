@@ -5,17 +5,16 @@
 #include <cmath>
 #include <limits>
 
+#include "run/graph_maker.h"
 #include "run/index_choices.h"
 
 namespace pt2 {
 namespace {
 
+using run::floats;
+
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-Tensor floats(std::vector<float> values) {
-  return Tensor::from<float>(Dtype::float32, {static_cast<int64_t>(values.size())}, values);
-}
 
 Tensor doubles(std::vector<double> values) {
   return Tensor::from<double>(Dtype::float64, {static_cast<int64_t>(values.size())}, values);

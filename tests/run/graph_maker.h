@@ -2,6 +2,7 @@
 #ifndef PT2_TESTS_RUN_GRAPH_MAKER_H
 #define PT2_TESTS_RUN_GRAPH_MAKER_H
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,11 @@ inline NamedArgument named(const std::string& name, Argument argument) {
 
 inline Tensor floats(Sizes sizes, std::vector<float> values) {
   return Tensor::from<float>(Dtype::float32, std::move(sizes), std::span<const float>(values));
+}
+
+// A vector.
+inline Tensor floats(const std::vector<float>& values) {
+  return floats({static_cast<int64_t>(values.size())}, values);
 }
 
 inline std::vector<float> elements(const Value& value) {

@@ -7,17 +7,15 @@
 #include "package/broken_programs.h"
 #include "pt2/model.h"
 #include "pt2/tools/compare.h"
+#include "run/graph_maker.h"
 
 namespace pt2 {
 namespace {
 
+using run::floats;
+
 Model load(const std::string& name) {
   return Model::load(std::string(PT2_TEST_DATA) + "/corpus/" + name).value();
-}
-
-Tensor floats(std::vector<float> values) {
-  return Tensor::from<float>(Dtype::float32, {static_cast<int64_t>(values.size())},
-                             std::span<const float>(values));
 }
 
 std::vector<float> elements(const TreeView& view) {

@@ -11,7 +11,7 @@ namespace pt2::run {
 namespace {
 
 template <class T>
-Tensor counted(Dtype dtype, Sizes sizes, double scale = 1) {
+Tensor rising(Dtype dtype, Sizes sizes, double scale = 1) {
   const Tensor shape = Tensor::zeros(dtype, sizes);
   std::vector<T> values(static_cast<size_t>(shape.numel()));
   for (size_t i = 0; i < values.size(); ++i)
@@ -41,15 +41,15 @@ TEST(PrintedTensors, AreThoseOfPyTorch) {
 }
 
 TEST(PrintedTensors, BreakLinesWherePyTorchDoes) {
-  EXPECT_EQ(tensor_text(counted<int64_t>(Dtype::int64, {40})),
+  EXPECT_EQ(tensor_text(rising<int64_t>(Dtype::int64, {40})),
             "tensor([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16, 17,\n"
             "        18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35,\n"
             "        36, 37, 38, 39])");
-  EXPECT_EQ(tensor_text(counted<uint8_t>(Dtype::uint8, {30})),
+  EXPECT_EQ(tensor_text(rising<uint8_t>(Dtype::uint8, {30})),
             "tensor([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16, 17,\n"
             "        18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29], dtype=torch.uint8)");
   EXPECT_EQ(
-      tensor_text(counted<double>(Dtype::float64, {2, 3, 2}, 0.125)),
+      tensor_text(rising<double>(Dtype::float64, {2, 3, 2}, 0.125)),
       "tensor([[[0.0000, 0.1250],\n         [0.2500, 0.3750],\n         [0.5000, 0.6250]],\n"
       "\n        [[0.7500, 0.8750],\n         [1.0000, 1.1250],\n         [1.2500, 1.3750]]], "
       "dtype=torch.float64)");
@@ -60,10 +60,10 @@ TEST(PrintedTensors, BreakLinesWherePyTorchDoes) {
 }
 
 TEST(PrintedTensors, LargeOnesHaveGaps) {
-  EXPECT_EQ(tensor_text(counted<float>(Dtype::float32, {1200})),
+  EXPECT_EQ(tensor_text(rising<float>(Dtype::float32, {1200})),
             "tensor([0.0000e+00, 1.0000e+00, 2.0000e+00,  ..., 1.1970e+03, 1.1980e+03,\n"
             "        1.1990e+03])");
-  EXPECT_EQ(tensor_text(counted<int64_t>(Dtype::int64, {2, 600})),
+  EXPECT_EQ(tensor_text(rising<int64_t>(Dtype::int64, {2, 600})),
             "tensor([[   0,    1,    2,  ...,  597,  598,  599],\n"
             "        [ 600,  601,  602,  ..., 1197, 1198, 1199]])");
   const Tensor expanded = floats({}, {1}).with_view(Sizes(20, 7), Sizes(20, 0), 0);

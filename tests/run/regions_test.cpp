@@ -6,14 +6,11 @@
 #include <functional>
 
 #include "base/memory_account.h"
+#include "pt2/ir/builder.h"
 #include "run/graph_maker.h"
 
 namespace pt2::run {
 namespace {
-
-Argument tensors(std::vector<Argument> items) {
-  return ArgumentList{ListKind::tensors, std::move(items)};
-}
 
 // carried -> carried < bound.
 Graph less_than(double bound) {
@@ -53,8 +50,8 @@ Graph loop_of(const std::string& target, double bound) {
   const SubgraphId condition = maker.graph.add_subgraph(less_than(bound));
   const SubgraphId body = maker.graph.add_subgraph(doubled());
   maker.graph.set_outputs(
-      {Argument(maker.call(target, {named("", condition), named("", body),
-                                    named("", tensors({Argument(x)})), named("", tensors({}))}))});
+      {Argument(maker.call(target, {named("", condition), named("", body), named("", tensors({x})),
+                                    named("", tensors({}))}))});
   return std::move(maker.graph);
 }
 
@@ -129,11 +126,11 @@ Graph backward_sums() {
   const SubgraphId body = maker.graph.add_subgraph(std::move(step.graph));
   const ValueId last = maker.tensor("last");
   const ValueId all = maker.tensor("all");
-  maker.graph.add_node({.target = "torch.ops.higher_order.scan",
-                        .inputs = {named("", body), named("", tensors({Argument(init)})),
-                                   named("", tensors({Argument(xs)})), named("", int64_t{1}),
-                                   named("", true), named("", tensors({}))},
-                        .outputs = {Argument(last), Argument(all)}});
+  maker.graph.add_node(
+      {.target = "torch.ops.higher_order.scan",
+       .inputs = {named("", body), named("", tensors({init})), named("", tensors({xs})),
+                  named("", int64_t{1}), named("", true), named("", tensors({}))},
+       .outputs = {Argument(last), Argument(all)}});
   maker.graph.set_outputs({Argument(last), Argument(all)});
   return std::move(maker.graph);
 }
@@ -167,9 +164,8 @@ TEST(Regions, ScanCountsANegativeDimensionFromTheEndOfEachTensor) {
   const SubgraphId body = maker.graph.add_subgraph(std::move(step.graph));
   const auto results =
       maker.calls("torch.ops.higher_order.scan",
-                  {named("", body), named("", tensors({Argument(init)})),
-                   named("", tensors({Argument(xs), Argument(ys)})), named("", int64_t{-1}),
-                   named("", false), named("", tensors({}))},
+                  {named("", body), named("", tensors({init})), named("", tensors({xs, ys})),
+                   named("", int64_t{-1}), named("", false), named("", tensors({}))},
                   2);
   maker.graph.set_outputs({Argument(results[0]), Argument(results[1])});
   const auto outputs =
@@ -192,7 +188,7 @@ TEST(Regions, WhatLoopsGatherIsCounted) {
     std::vector<NamedArgument> inputs{named("", graph)};
     if (!over_elements) inputs.push_back(named("", maker.graph.add_subgraph(identity())));
     if (name == "scan") inputs.push_back(named("", tensors({})));
-    inputs.push_back(named("", tensors({Argument(x)})));
+    inputs.push_back(named("", tensors({x})));
     inputs.push_back(named("", tensors({})));
     const ValueId result = maker.call("torch.ops.higher_order." + name, std::move(inputs));
     maker.graph.set_outputs({Argument(result)});
@@ -304,7 +300,7 @@ TEST(Regions, CallsTakeTimeInProportionToTheirArguments) {
     for (int64_t i = 0; i < count; ++i)
       arguments.push_back(named("_self_" + std::to_string(i) + "_base_index", int64_t{0}));
     arguments.push_back(named("_self_length", count));
-    arguments.push_back(named("_all_bases", tensors({Argument(x)})));
+    arguments.push_back(named("_all_bases", tensors({x})));
     const auto results =
         maker.calls("torch.ops.higher_order.auto_functionalized_v2", std::move(arguments), 2);
     maker.graph.set_outputs({Argument(results[1])});

@@ -10,14 +10,11 @@
 
 #include "pt2/ir/builder.h"
 #include "pt2/save.h"
+#include "run/corpus_model.h"
 #include "run/graph_maker.h"
 
 namespace pt2::run {
 namespace {
-
-Model corpus_model(const std::string& name) {
-  return Model::load(PT2_TEST_DATA "/corpus/2.15.0/" + name + ".pt2").value();
-}
 
 Result<TraceComparison> compare_file(const std::string& program, const std::string& trace,
                                      const CompareOptions& options = {}) {

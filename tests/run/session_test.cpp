@@ -11,21 +11,13 @@
 #include "pt2/ir/builder.h"
 #include "pt2/model.h"
 #include "pt2/save.h"
+#include "run/corpus_model.h"
 #include "run/graph_maker.h"
 #include "run/model_shared.h"
 #include "temporary_folder.h"
 
 namespace pt2::run {
 namespace {
-
-std::shared_ptr<const Package> corpus_package(const std::string& name) {
-  const std::string path = std::string(PT2_TEST_DATA) + "/corpus/2.15.0/" + name + ".pt2";
-  return std::make_shared<const Package>(Package::open(path).value());
-}
-
-Model corpus_model(const std::string& name) {
-  return Model::from_package(corpus_package(name)).value();
-}
 
 // Returns 1, 2, 3, … in the input's sizes. Symbolic sizes become `dynamic`.
 Value counted(const ModelValue& input, int64_t dynamic = 4) {

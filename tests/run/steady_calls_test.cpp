@@ -9,31 +9,12 @@
 #include "pt2/model.h"
 #include "pt2/save.h"
 #include "run/allocations.h"
+#include "run/corpus_model.h"
 #include "run/graph_maker.h"
 #include "temporary_folder.h"
 
 namespace pt2::run {
 namespace {
-
-Model corpus_model(const std::string& name) {
-  return Model::load(std::string(PT2_TEST_DATA) + "/corpus/2.15.0/" + name + ".pt2").value();
-}
-
-// Returns varying numbers that begin at `start`, so that calls with another `start` differ.
-Value numbers(const ModelValue& input, float start) {
-  Sizes sizes;
-  for (const SymInt& size : input.tensor->sizes)
-    sizes.push_back(size.is_symbolic() ? 4 : size.literal());
-  std::vector<float> values(static_cast<size_t>(checked_numel(sizes).value()));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = start + 0.01f * static_cast<float>(i % 97);
-  return Value(floats(sizes, values));
-}
-
-std::vector<Value> inputs_of(const Model& model, float start) {
-  std::vector<Value> inputs;
-  for (const ModelValue& input : model.inputs()) inputs.push_back(numbers(input, start));
-  return inputs;
-}
 
 // Returns the result of the first call of a new session.
 std::vector<float> expected(const Model& model, float start) {
@@ -75,7 +56,7 @@ TEST(SteadyCalls, SizesMayChangeBetweenThem) {
   const Model model = corpus_model("dynamic_batch");
   Session session(model);
   for (const int64_t rows : {2, 3, 2, 3, 5, 6, 7, 2, 8, 3, 2, 2, 8, 8, 8}) {
-    const Tensor first = *numbers(model.inputs()[0], 1).get_if<Tensor>();
+    const Tensor first = *numbers_for(model.inputs()[0], 1).get_if<Tensor>();
     Sizes sizes = first.sizes();
     sizes[0] = rows;
     std::vector<float> values(static_cast<size_t>(checked_numel(sizes).value()));

@@ -8,21 +8,15 @@
 #include <sstream>
 
 #include "pt2/format/schema_json.h"
+#include "read_file.h"
 #include "schema/document.h"
 #include "schema/type.h"
 
 namespace pt2::schema {
 namespace {
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 std::set<std::string> lines_of(const std::string& name) {
-  std::istringstream text(read_text(std::string(PT2_TEST_DATA) + "/schema/" + name));
+  std::istringstream text(test::read_file(std::string(PT2_TEST_DATA) + "/schema/" + name));
   std::set<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.insert(line);
   return lines;
@@ -121,7 +115,7 @@ TEST(SchemaTableTest, MembersThatShareAKeyStandTogether) {
 TEST(SchemaTableTest, TheReferencePageIsTheTable) {
   const std::string path = std::string(PT2_TEST_DATA) + "/../../docs/schema.md";
   if (std::getenv("PT2_REBASE")) std::ofstream(path, std::ios::binary) << document_types();
-  EXPECT_EQ(read_text(path), document_types())
+  EXPECT_EQ(test::read_file(path), document_types())
       << "run the test with PT2_REBASE=1 to write docs/schema.md anew";
 }
 

@@ -9,7 +9,7 @@
 namespace pt2 {
 namespace {
 
-Record file_record(std::string_view name) {
+Record record_of(std::string_view name) {
   return map_file(std::string(PT2_TEST_DATA "/").append(name)).value();
 }
 
@@ -20,7 +20,7 @@ Record with_header(std::string_view header, std::string_view data = "") {
 }
 
 TEST(Safetensors, TensorsAreViewsOfTheFile) {
-  const Record record = file_record("tensor_files/two.safetensors");
+  const Record record = record_of("tensor_files/two.safetensors");
   const Safetensors file = read_safetensors(record).value();
   ASSERT_EQ(file.tensors.size(), 2u);
   EXPECT_EQ(*file.find_metadata("made_by"), "numpy");
@@ -33,7 +33,7 @@ TEST(Safetensors, TensorsAreViewsOfTheFile) {
 }
 
 TEST(Safetensors, UnalignedElementsAreCopied) {
-  const Record record = file_record("tensor_files/unaligned.safetensors");
+  const Record record = record_of("tensor_files/unaligned.safetensors");
   const Safetensors file = read_safetensors(record).value();
   const Tensor& tensor = file.tensors.at(1).second;
   EXPECT_EQ(tensor.as<float>()[1], 1.0f);
@@ -50,7 +50,7 @@ TEST(Safetensors, LengthLikeTheMarkOfZipFiles) {
 }
 
 TEST(Safetensors, WhatIsWrittenIsReadAgain) {
-  const Safetensors file = read_safetensors(file_record("corpus/2.15.0/mlp.safetensors")).value();
+  const Safetensors file = read_safetensors(record_of("corpus/2.15.0/mlp.safetensors")).value();
   StringSink sink;
   ASSERT_TRUE(write_safetensors(file, sink));
   const Safetensors again = read_safetensors(make_record(sink.take())).value();

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "pt2/format/archive.h"
+#include "read_file.h"
 #include "text/round_trip.h"
 
 namespace pt2 {
@@ -14,18 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 Result<Program> parse(std::string_view text) {
   std::vector<Error> errors;
   return parse_program(text, "text", errors);
 }
 
 TEST(ProgramText, EveryPartOfTheGrammarIsReadAndPrinted) {
-  const std::string text = read_text(fs::path(PT2_TEST_DATA) / "text" / "every_part.txt");
+  const std::string text = test::read_file(fs::path(PT2_TEST_DATA) / "text" / "every_part.txt");
   const auto program = parse(text);
   ASSERT_TRUE(program) << program.error().text();
   EXPECT_EQ(print_program(*program, {.metadata = true}), text);
@@ -55,7 +50,7 @@ TEST(ProgramText, RealProgramsLookAsTheyDid) {
     ASSERT_TRUE(program) << program.error().text();
     const std::string text = print_program(*program, {.metadata = true});
     if (std::getenv("PT2_REBASE") != nullptr) std::ofstream(file.path(), std::ios::binary) << text;
-    EXPECT_EQ(text, read_text(file.path()));
+    EXPECT_EQ(text, test::read_file(file.path()));
     ++count;
   }
   EXPECT_GE(count, 8u);

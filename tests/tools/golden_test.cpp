@@ -20,6 +20,7 @@
 
 #include "command_runner.h"
 #include "json_schema.h"
+#include "read_file.h"
 #include "temporary_folder.h"
 
 namespace pt2::test {
@@ -31,11 +32,6 @@ struct Case {
   std::string command;
   std::string expected;  // all output and the line with the exit code
 };
-
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
@@ -51,7 +47,7 @@ std::vector<fs::path> case_files() {
 
 std::vector<Case> read_cases(const fs::path& path) {
   std::vector<Case> cases;
-  std::istringstream lines(read_text(path));
+  std::istringstream lines(read_file(path));
   bool complete = true;
   for (std::string line; std::getline(lines, line);) {
     // A command without output is new and waits for PT2_REBASE=1.
@@ -230,7 +226,7 @@ INSTANTIATE_TEST_SUITE_P(Docs, CommandPage, testing::Values("command.md", "text.
                          });
 
 TEST_P(CommandPage, ShowsWhatIsPrinted) {
-  const std::string page = read_text(path_);
+  const std::string page = read_file(path_);
   const test::TemporaryFolder out_folder;
   std::string actual, command, shown;
   bool in_block = false;
@@ -292,7 +288,7 @@ TEST(Command, PagesShowVerbsAndOptionsThatThereAre) {
     if (file.path().extension() == ".md") pages.push_back(file.path());
   size_t count = 0;
   for (const fs::path& path : pages)
-    for (const std::string& command : commands_of(read_text(path))) {
+    for (const std::string& command : commands_of(read_file(path))) {
       const std::vector<std::string> words = split(command);
       const auto verb = std::ranges::find_if(
           tools::verbs(), [&](const auto& each) { return each.name == words[1]; });
@@ -317,7 +313,7 @@ TEST(Command, PagesShowVerbsAndOptionsThatThereAre) {
 
 TEST(Command, APageShowsThreeCommandsOfEveryVerb) {
   std::map<std::string, std::set<std::string>> shown;
-  std::istringstream lines(read_text(std::string(PT2_DOCS) + "/verbs.md"));
+  std::istringstream lines(read_file(std::string(PT2_DOCS) + "/verbs.md"));
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("$ pt2 ")) shown[split(line)[2]].insert(line);
   for (const tools::Verb& verb : tools::verbs()) {

@@ -11,6 +11,7 @@
 #include "command_runner.h"
 #include "pt2/package.h"
 #include "pt2/save.h"
+#include "read_file.h"
 #include "temporary_folder.h"
 
 namespace pt2::test {
@@ -18,11 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::microseconds;
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // Converts a program of 2.15 with a record of 2 MB for 2.8. `old_` and `wanted_` are the contents
 // of the output file before and after the conversion.

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+
+#include "read_file.h"
 
 namespace pt2::test {
 namespace {
@@ -39,8 +39,7 @@ bool has_some_type(const JsonValue& value, const JsonValue& types) {
 
 JsonSchemas::JsonSchemas(const std::filesystem::path& folder) {
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
-    std::ifstream stream(file.path(), std::ios::binary);
-    auto json = parse_json(std::string(std::istreambuf_iterator<char>(stream), {}));
+    auto json = parse_json(read_file(file.path()));
     EXPECT_TRUE(json) << file.path() << ": " << json.error().text();
     if (json) schemas_.emplace(file.path().filename().string(), *std::move(json));
   }

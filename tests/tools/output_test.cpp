@@ -7,6 +7,7 @@
 #include "command_runner.h"
 #include "pt2/package.h"
 #include "pt2/tensor_file.h"
+#include "read_file.h"
 #include "temporary_folder.h"
 #include "tools/names.h"
 #include "tools/table.h"
@@ -139,11 +140,7 @@ TEST(TextOutput, IsNeverTheFileThatIsRead) {
   const std::string other = std::string(PT2_TEST_DATA) + "/corpus/2.15.0/mlp.pt2";
   fs::copy_file(other, program);
   fs::create_hard_link(program, link);
-  const auto bytes = [](const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  const std::string before = bytes(program);
+  const std::string before = read_file(program);
   const std::string record = "models/model.json";
   const std::string parent = fs::path(program).parent_path().string();
   const std::vector<std::vector<std::string>> commands = {
@@ -165,11 +162,11 @@ TEST(TextOutput, IsNeverTheFileThatIsRead) {
     EXPECT_EQ(result.out, "") << command[0];
     EXPECT_NE(result.err.find("the output is the file that is read"), std::string::npos)
         << command[0] << ": " << result.err;
-    EXPECT_TRUE(bytes(program) == before) << command[0];
+    EXPECT_TRUE(read_file(program) == before) << command[0];
   }
   EXPECT_EQ(std::distance(fs::directory_iterator(parent), {}), 2);
   EXPECT_EQ(run_pt2({"dis", "-", "-o", program}, program).exit_code, 2);
-  EXPECT_TRUE(bytes(program) == before);
+  EXPECT_TRUE(read_file(program) == before);
   // An output that is a whole .pt2 file may replace the input.
   EXPECT_EQ(run_pt2({"strip", program, "-o", program}).exit_code, 0);
 }

@@ -5,26 +5,18 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <random>
-#include <sstream>
 
 #include "package/corpus.h"
 #include "pt2/format/schema_json.h"
 #include "pt2/package.h"
+#include "read_file.h"
 #include "serde/to_schema.h"
 
 namespace pt2 {
 namespace {
 
 std::string encoded(const Program& program) { return schema::encode_program(to_schema(program)); }
-
-std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 TEST(Canonicalize, IsThatOfPyTorch) {
   size_t count = 0;
@@ -36,7 +28,7 @@ TEST(Canonicalize, IsThatOfPyTorch) {
     ASSERT_TRUE(package) << package.error().text();
     const auto canonical = canonicalize(**package->program());
     ASSERT_TRUE(canonical) << canonical.error().text();
-    const std::string expected = read_text(path);
+    const std::string expected = test::read_file(path);
     Diagnostics warnings;
     const auto theirs = schema::decode_program(expected, {}, warnings);
     ASSERT_TRUE(theirs) << theirs.error().text();

@@ -6,8 +6,6 @@
 namespace pt2::run {
 namespace {
 
-NamedArgument input(ValueId id) { return named("input", Argument(id)); }
-
 // A graph in float16 or bfloat16. Its results are converted to float32.
 class HalfCase {
  public:

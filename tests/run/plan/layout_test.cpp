@@ -11,7 +11,6 @@ Argument floats_list(const std::vector<double>& numbers) {
   for (const double number : numbers) list.items.emplace_back(number);
   return Argument(std::move(list));
 }
-NamedArgument input(ValueId id) { return named("input", Argument(id)); }
 
 // Returns an image that the plan keeps channels last: the result of a convolution.
 ValueId rearranged(Case& graph, const Sizes& sizes) {

@@ -4,12 +4,6 @@
 namespace pt2::run {
 namespace {
 
-Argument tensors(std::vector<ValueId> ids) {
-  ArgumentList list{.kind = ListKind::tensors, .items = {}};
-  for (const ValueId id : ids) list.items.emplace_back(id);
-  return Argument(std::move(list));
-}
-
 // (count, x, weight, limit) -> count < limit
 Graph is_below() {
   GraphMaker maker;

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "ops/loops.h"
+#include "pt2/ir/builder.h"
 #include "run/graph_maker.h"
 #include "run/plan/layout.h"
 #include "run/plan/plan.h"
@@ -243,12 +244,7 @@ class Case {
   bool took_others_ = false;
 };
 
-inline Argument ints(const Sizes& numbers) {
-  ArgumentList list{.kind = ListKind::ints, .items = {}};
-  for (const int64_t number : numbers) list.items.emplace_back(number);
-  return Argument(std::move(list));
-}
-
+inline NamedArgument input(ValueId id) { return named("input", Argument(id)); }
 inline NamedArgument self(ValueId id) { return named("self", Argument(id)); }
 inline NamedArgument other(ValueId id) { return named("other", Argument(id)); }
 

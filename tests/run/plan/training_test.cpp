@@ -2,6 +2,7 @@
 #include "pt2/ir/program.h"
 #include "pt2/model.h"
 #include "pt2/save.h"
+#include "run/corpus_model.h"
 #include "run/plan/plan_case.h"
 
 namespace pt2::run {
@@ -76,11 +77,6 @@ TEST(PlanTraining, OneNumberHasNoVariance) {
   EXPECT_EQ(graph.check(), Names{"batch_norm"});
 }
 
-std::shared_ptr<const Package> corpus_package(const std::string& name) {
-  const std::string path = std::string(PT2_TEST_DATA) + "/corpus/2.15.0/" + name + ".pt2";
-  return std::make_shared<const Package>(Package::open(path).value());
-}
-
 // Returns a program with a view of its buffer `total`, which is written after the last node, as a
 // result.
 std::shared_ptr<const Package> package_with_view_of_state(const std::string& view,
@@ -107,19 +103,6 @@ std::shared_ptr<const Package> package_with_view_of_state(const std::string& vie
       Package::open_bytes(std::as_bytes(std::span(*file)), file, "edited.pt2").value());
 }
 
-std::vector<Value> inputs_of(const Model& model, float start) {
-  std::vector<Value> inputs;
-  for (const ModelValue& input : model.inputs()) {
-    Sizes sizes;
-    for (const SymInt& size : input.tensor->sizes)
-      sizes.push_back(size.is_symbolic() ? 4 : size.literal());
-    std::vector<float> values(static_cast<size_t>(checked_numel(sizes).value()));
-    for (size_t i = 0; i < values.size(); ++i) values[i] = start + 0.1f * static_cast<float>(i);
-    inputs.emplace_back(floats(sizes, values));
-  }
-  return inputs;
-}
-
 // Recorded calls write the same state as full calls, and each session has its own state.
 void check_calls_with_state(const std::shared_ptr<const Package>& package) {
   const Model planned = Model::from_package(package, {.engine = EngineKind::planned}).value(),
@@ -127,7 +110,8 @@ void check_calls_with_state(const std::shared_ptr<const Package>& package) {
   Session fast(planned), other(planned), slow(reference);
   for (int call = 0; call < 8; ++call) {
     const auto start = static_cast<float>(call);
-    std::vector<Value> given = inputs_of(planned, start), same = inputs_of(planned, start);
+    std::vector<Value> given = inputs_of(planned, start, 0.1f),
+                       same = inputs_of(planned, start, 0.1f);
     const auto found = fast.run(given), expected = slow.run(same);
     ASSERT_TRUE(found && expected);
     for (size_t i = 0; i < expected->size(); ++i)
@@ -140,7 +124,7 @@ void check_calls_with_state(const std::shared_ptr<const Package>& package) {
                   elements(Value(*slow.state(*spec.target))));
       }
     if (call % 3 == 0) {
-      std::vector<Value> others = inputs_of(planned, 100);
+      std::vector<Value> others = inputs_of(planned, 100, 0.1f);
       ASSERT_TRUE(other.run(others));
     }
   }
