@@ -10,12 +10,12 @@
 #include <set>
 
 #include "base/mapped_file.h"
-#include "convert/edited.h"
 #include "corpus_operators.h"
 #include "lower/broken_rules.h"
 #include "lower/functional/functionalize.h"
 #include "lower/pass.h"
 #include "package/corpus.h"
+#include "package/saved.h"
 #include "package/shared_memory.h"
 #include "pt2/ir/program_text.h"
 #include "pt2/model.h"

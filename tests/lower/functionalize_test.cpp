@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "convert/edited.h"
+#include "package/saved.h"
 #include "pt2/conversion.h"
 #include "pt2/format/schema_json.h"
 #include "pt2/ir/program_text.h"

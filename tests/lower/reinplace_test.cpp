@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "check/shapes/recorded_sizes.h"
-#include "convert/edited.h"
+#include "package/saved.h"
 #include "pt2/ir/program_text.h"
 #include "pt2/model.h"
 #include "run/graph_maker.h"

@@ -3,7 +3,6 @@
 
 #include <set>
 
-#include "ops/bind.h"
 #include "ops/facts.h"
 #include "ops/listed_calls.h"
 #include "ops/loops.h"
@@ -12,16 +11,9 @@
 namespace pt2::ops {
 namespace {
 
-std::optional<Tensor> tensor_from(const std::string& target, std::vector<Value> arguments) {
-  const Operator op = find_operator(target);
-  if (!op) return std::nullopt;
-  while (arguments.size() < op.signature().parameter_count) {
-    auto value = default_value(op.signature().parameter_array[arguments.size()]);
-    if (!value) return std::nullopt;
-    arguments.push_back(*std::move(value));
-  }
-  Context context;
-  auto results = call(op, context, arguments);
+std::optional<Tensor> tensor_from(const std::string& target, const std::vector<Value>& arguments) {
+  if (!find_operator(target)) return std::nullopt;
+  const auto results = run(target, arguments);
   if (!results || results->size() != 1 || !(*results)[0].is<Tensor>()) return std::nullopt;
   return *(*results)[0].get_if<Tensor>();
 }

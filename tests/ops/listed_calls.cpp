@@ -1,9 +1,13 @@
 #include "ops/listed_calls.h"
 
+#include <gtest/gtest.h>
+
 #include <initializer_list>
 #include <map>
 
+#include "ops/bind.h"
 #include "ops/loops.h"
+#include "ops/table.h"
 
 namespace pt2::ops {
 namespace {
@@ -184,6 +188,14 @@ std::vector<std::vector<Value>> listed_calls(const std::string& target) {
   const auto [begin, end] = kListed.equal_range(target);
   for (auto each = begin; each != end; ++each) out.push_back(each->second);
   return out;
+}
+
+Result<std::vector<Value>> run(std::string_view target, const std::vector<Value>& arguments) {
+  const Operator op = find_operator(target);
+  EXPECT_TRUE(op) << target;
+  PT2_TRY(const std::vector<Value> all, bind_in_order(op.signature(), arguments));
+  Context context;
+  return call(op, context, all);
 }
 
 }  // namespace pt2::ops

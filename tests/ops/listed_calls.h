@@ -4,8 +4,10 @@
 #define PT2_TESTS_OPS_LISTED_CALLS_H
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "pt2/result.h"
 #include "pt2/value.h"
 
 namespace pt2::ops {
@@ -17,6 +19,10 @@ Tensor counted(const Sizes& sizes, Dtype dtype = Dtype::float32);
 
 // Returns the leading arguments of each call. The remaining arguments have their defaults.
 std::vector<std::vector<Value>> listed_calls(const std::string& target);
+
+// Runs an operator with its leading arguments, coerced to its parameters. The remaining ones have
+// their defaults.
+Result<std::vector<Value>> run(std::string_view target, const std::vector<Value>& arguments);
 
 }  // namespace pt2::ops
 

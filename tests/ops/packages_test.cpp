@@ -5,22 +5,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "ops/bind.h"
+#include "ops/listed_calls.h"
 #include "ops/table.h"
 
 namespace pt2::ops {
 namespace {
-
-Result<std::vector<Value>> run_with_defaults(const char* target, std::vector<Value> arguments) {
-  const Operator op = find_operator(target);
-  if (!op) return operator_error(std::string("there is no ") + target);
-  Context context;
-  while (arguments.size() < op.signature().parameter_count) {
-    PT2_TRY(Value value, default_value(op.signature().parameter_array[arguments.size()]));
-    arguments.push_back(std::move(value));
-  }
-  return call(op, context, arguments);
-}
 
 template <class T>
 std::vector<T> tensor_elements(const Value& value) {
@@ -56,9 +45,7 @@ const Mapping kMappings[] = {
      {-1.0f, 0.5f, 2.007874011993408f, 3.0f, 0.25f, -4.0f, 0.9921259880065918f, 7.0f}},
 };
 
-Value turned(const Value& tensor) {
-  return run_with_defaults("torch.ops.aten.t.default", {tensor}).value()[0];
-}
+Value turned(const Value& tensor) { return run("torch.ops.aten.t.default", {tensor}).value()[0]; }
 
 // Another loop computes blocks whose elements are adjacent in memory.
 TEST(Torchao, BlocksAreThoseOfTheTurnedTensor) {
@@ -73,21 +60,18 @@ TEST(Torchao, BlocksAreThoseOfTheTurnedTensor) {
     const Tensor scale = Tensor::of<float>(
         {6, 2}, {0.1f, 0.2f, 0.3f, 0.015f, 1.0f, 3.0f, 0.1f, 0.2f, 0.3f, 0.015f, 1.0f, 3.0f});
     const Tensor zero = Tensor::of<int32_t>({6, 2}, {3, 4, -5, 6, 0, 100, 3, 4, -5, 6, 0, 100});
-    const auto quantized = run_with_defaults(kQuantize, {x, along, scale, zero, dtype}).value();
+    const auto quantized = run(kQuantize, {x, along, scale, zero, dtype}).value();
     const auto other =
-        run_with_defaults(kQuantize, {turned(x), across, turned(scale), turned(zero), dtype})
-            .value();
+        run(kQuantize, {turned(x), across, turned(scale), turned(zero), dtype}).value();
     const Tensor levels = quantized[0].get_if<Tensor>()->contiguous(),
                  expected = turned(other[0]).get_if<Tensor>()->contiguous();
     ASSERT_EQ(levels.sizes(), expected.sizes());
     EXPECT_EQ(
         std::memcmp(levels.raw_data(), expected.raw_data(), static_cast<size_t>(levels.nbytes())),
         0);
-    const auto values =
-        run_with_defaults(kDequantize, {quantized[0], along, scale, zero, dtype}).value();
+    const auto values = run(kDequantize, {quantized[0], along, scale, zero, dtype}).value();
     const auto back =
-        run_with_defaults(kDequantize, {other[0], across, turned(scale), turned(zero), dtype})
-            .value();
+        run(kDequantize, {other[0], across, turned(scale), turned(zero), dtype}).value();
     EXPECT_EQ(tensor_elements<float>(values[0]),
               tensor_elements<float>(turned(back[0]).get_if<Tensor>()->contiguous()));
   }
@@ -98,15 +82,14 @@ TEST(Torchao, QuantizesByBlocks) {
   const Value block = Value::List{int64_t{1}, int64_t{2}};
   for (const Mapping& mapping : kMappings) {
     SCOPED_TRACE(mapping.name);
-    const auto chosen = run_with_defaults(kChoose, {x, mapping.name, block, Dtype::int8});
+    const auto chosen = run(kChoose, {x, mapping.name, block, Dtype::int8});
     ASSERT_TRUE(chosen) << chosen.error().text();
     EXPECT_EQ(tensor_elements<float>((*chosen)[0]), mapping.scales);
-    const auto quantized =
-        run_with_defaults(kQuantize, {x, block, (*chosen)[0], (*chosen)[1], Dtype::int8});
+    const auto quantized = run(kQuantize, {x, block, (*chosen)[0], (*chosen)[1], Dtype::int8});
     ASSERT_TRUE(quantized) << quantized.error().text();
     EXPECT_EQ(tensor_elements<int8_t>((*quantized)[0]), mapping.quantized);
-    const auto values = run_with_defaults(
-        kDequantize, {(*quantized)[0], block, (*chosen)[0], (*chosen)[1], Dtype::int8});
+    const auto values =
+        run(kDequantize, {(*quantized)[0], block, (*chosen)[0], (*chosen)[1], Dtype::int8});
     ASSERT_TRUE(values) << values.error().text();
     EXPECT_EQ(tensor_elements<float>((*values)[0]), mapping.values);
   }
@@ -125,7 +108,7 @@ TEST(Torchao, ChoosesScalesOfFloat8) {
   const auto scales = [&](std::vector<int64_t> block, std::vector<Value> others) {
     std::vector<Value> arguments = {x, Value(Value::List(block.begin(), block.end()))};
     arguments.insert(arguments.end(), others.begin(), others.end());
-    const auto chosen = run_with_defaults(kChooseFloat8, arguments);
+    const auto chosen = run(kChooseFloat8, arguments);
     EXPECT_TRUE(chosen) << chosen.error().text();
     return chosen ? tensor_elements<float>(chosen->at(0)) : Floats();
   };
@@ -137,39 +120,36 @@ TEST(Torchao, ChoosesScalesOfFloat8) {
             (Floats{0.00390625f, 0.015625f, 0.015625f, 0.03125f, 0.0078125f, 0.015625f, 0.03125f,
                     0.03125f}));
   const Value block = Value::List{int64_t{1}, int64_t{4}};
-  EXPECT_FALSE(run_with_defaults(kChooseFloat8, {x, block, Dtype::int8}));
-  EXPECT_FALSE(run_with_defaults(kChooseFloat8, {x, block, Dtype::float8_e5m2, Dtype::float64}));
+  EXPECT_FALSE(run(kChooseFloat8, {x, block, Dtype::int8}));
+  EXPECT_FALSE(run(kChooseFloat8, {x, block, Dtype::float8_e5m2, Dtype::float64}));
 }
 
 TEST(Torchao, QuantizesToFloat8ByBlocks) {
   const auto there_and_back = [](const Tensor& values, const Tensor& scale, Dtype dtype) {
-    const auto levels = run_with_defaults(kToFloat8, {values, scale, dtype}).value();
+    const auto levels = run(kToFloat8, {values, scale, dtype}).value();
     EXPECT_EQ(levels[0].get_if<Tensor>()->dtype(), dtype);
-    return tensor_elements<float>(run_with_defaults(kFromFloat8, {levels[0], scale}).value()[0]);
+    return tensor_elements<float>(run(kFromFloat8, {levels[0], scale}).value()[0]);
   };
   const Tensor x = two_rows();
-  const auto tripled =
-      run_with_defaults("torch.ops.aten.mul.Tensor", {x, Tensor::of<float>({1}, {3})}).value();
+  const auto tripled = run("torch.ops.aten.mul.Tensor", {x, Tensor::of<float>({1}, {3})}).value();
   // Elements above 448 times their block's scale become that bound.
-  const Tensor scales = *run_with_defaults(kChooseFloat8, {x, Value::List{int64_t{1}, int64_t{4}}})
-                             .value()[0]
-                             .get_if<Tensor>();
+  const Tensor scales =
+      *run(kChooseFloat8, {x, Value::List{int64_t{1}, int64_t{4}}}).value()[0].get_if<Tensor>();
   EXPECT_EQ(there_and_back(*tripled[0].get_if<Tensor>(), scales, Dtype::float8_e4m3fn),
             (Floats{-3, 1.5, 3, 3, 0.75, -7, 3, 7, 2.857142925262451f, 4, 4, 4, 8, 8, 8, 8}));
   const Tensor one = Tensor::of<float>({1, 1}, {3.487723370199092e-05f});
   EXPECT_EQ(there_and_back(x, one, Dtype::float8_e5m2),
             (Floats{-1, 0.5, 2, 2, 0.25, -2, 1, 2, 1, 2, 2, 2, 2, 2, 2, 2}));
-  EXPECT_FALSE(run_with_defaults(kToFloat8, {x, Tensor::of<float>({2, 3}, {1, 1, 1, 1, 1, 1})}));
-  EXPECT_FALSE(run_with_defaults(kToFloat8, {x, Tensor::zeros(Dtype::float32, {2, 0})}));
+  EXPECT_FALSE(run(kToFloat8, {x, Tensor::of<float>({2, 3}, {1, 1, 1, 1, 1, 1})}));
+  EXPECT_FALSE(run(kToFloat8, {x, Tensor::zeros(Dtype::float32, {2, 0})}));
 }
 
 TEST(Torchao, RefusesBlocksThatDoNotFit) {
   const Tensor x = Tensor::of<float>({2, 4}, {-1, 0.5, 2, 3, 0.25, -4, 1, 7});
   const Tensor one = Tensor::of<float>({1}, {1});
   for (const Value::List& block : {Value::List{int64_t{1}}, Value::List{int64_t{1}, int64_t{3}}})
-    EXPECT_FALSE(run_with_defaults(kQuantize, {x, block, one, one, Dtype::int8}));
-  EXPECT_FALSE(
-      run_with_defaults(kChoose, {x, "ODD", Value::List{int64_t{1}, int64_t{2}}, Dtype::int8}));
+    EXPECT_FALSE(run(kQuantize, {x, block, one, one, Dtype::int8}));
+  EXPECT_FALSE(run(kChoose, {x, "ODD", Value::List{int64_t{1}, int64_t{2}}, Dtype::int8}));
 }
 
 TEST(Torchaudio, FiltersEachChannel) {
@@ -177,13 +157,13 @@ TEST(Torchaudio, FiltersEachChannel) {
   const Tensor coefficients = Tensor::of<float>({2, 2}, {0.5, 1, -1, 1});
   Tensor waveform = Tensor::zeros(Dtype::float32, {1, 2, 4});
   const char* const target = "torch.ops.torchaudio._lfilter_core_loop.default";
-  const auto done = run_with_defaults(target, {windows, coefficients, waveform});
+  const auto done = run(target, {windows, coefficients, waveform});
   ASSERT_TRUE(done) << done.error().text();
   // The first row is 1, 2 - 0.5 * 1, 3 - 0.5 * 1.5; the second one holds sums.
   EXPECT_EQ(tensor_elements<float>(Value(waveform)), (Floats{0, 1, 1.5, 2.25, 0, 1, 2, 3}));
   EXPECT_EQ(tensor_elements<float>(done->at(0)), tensor_elements<float>(Value(waveform)));
   const Tensor other = Tensor::zeros(Dtype::float32, {1, 2, 3});
-  EXPECT_FALSE(run_with_defaults(target, {windows, coefficients, other}));
+  EXPECT_FALSE(run(target, {windows, coefficients, other}));
   // The rule refuses it too: edits of sizes ask the rule alone.
   const Operator op = find_operator(target);
   EXPECT_TRUE(op.def->infer(std::vector<Value>{windows, coefficients, waveform}));
@@ -196,7 +176,7 @@ TEST(Torchaudio, OverdriveKeepsTheLastOfEachRow) {
   Tensor last_in = Tensor::of<float>({2}, {0, 1}), last_out = Tensor::of<float>({2}, {0, 0});
   Tensor output = Tensor::zeros(Dtype::float32, {2, 2});
   const char* const target = "torch.ops.torchaudio._overdrive_core_loop.default";
-  const auto done = run_with_defaults(target, {waveform, temp, last_in, last_out, output});
+  const auto done = run(target, {waveform, temp, last_in, last_out, output});
   ASSERT_TRUE(done) << done.error().text();
   EXPECT_EQ(tensor_elements<float>(Value(last_in)), (Floats{3, -2}));
   // First row: 1 - 0, then 3 - 1 + 0.995 * 1. Second row: 0 - 1, then -2 - 0 + 0.995 * -1.
@@ -205,7 +185,7 @@ TEST(Torchaudio, OverdriveKeepsTheLastOfEachRow) {
   EXPECT_EQ(tensor_elements<float>(done->at(2)), tensor_elements<float>(Value(output)));
   const std::vector<Value> wrong{waveform, temp, last_in, Tensor::zeros(Dtype::float32, {3}),
                                  output};
-  EXPECT_FALSE(run_with_defaults(target, wrong));
+  EXPECT_FALSE(run(target, wrong));
   EXPECT_FALSE(find_operator(target).def->infer(wrong));
 }
 
@@ -218,12 +198,12 @@ TEST(Executorch, UnpacksTheRowsThatAreLookedUp) {
   const Tensor scales = Tensor::of<float>({2, 2}, {9, 9, 0.5, 2}),
                zeros = Tensor::of<float>({2, 2}, {9, 9, 1, 0});
   // The levels are 0, 1, 2, 3, from the lowest bits up; the offset is -2.
-  const auto twos = run_with_defaults(kTwoBits, {weight, scales, zeros, -2, 1, rows});
+  const auto twos = run(kTwoBits, {weight, scales, zeros, -2, 1, rows});
   ASSERT_TRUE(twos) << twos.error().text();
   EXPECT_EQ(tensor_elements<float>((*twos)[0]), (Floats{-1.5, -1, 0, 2}));
   // The levels are 14 and 4; the offset is -8.
-  const auto fours = run_with_defaults(
-      kFourBits, {weight, Tensor::of<float>({2}, {9, 0.5}), Value(), -8, 7, rows});
+  const auto fours =
+      run(kFourBits, {weight, Tensor::of<float>({2}, {9, 0.5}), Value(), -8, 7, rows});
   ASSERT_TRUE(fours) << fours.error().text();
   EXPECT_EQ(tensor_elements<float>((*fours)[0]), (Floats{3, -2}));
 }
@@ -231,11 +211,11 @@ TEST(Executorch, UnpacksTheRowsThatAreLookedUp) {
 TEST(Executorch, RefusesColumnsThatAreTooMany) {
   const Tensor weight = Tensor::zeros(Dtype::uint8, {0, int64_t{1} << 61}),
                none = Tensor::zeros(Dtype::float32, {0}), rows = Tensor::zeros(Dtype::int64, {0});
-  EXPECT_FALSE(run_with_defaults(kTwoBits, {weight, none, Value(), -2, 1, rows}));
+  EXPECT_FALSE(run(kTwoBits, {weight, none, Value(), -2, 1, rows}));
   // A column count of 2^40 is also refused if all columns are views of one byte.
   const Tensor row = Tensor::zeros(Dtype::uint8, {1}).with_view({1, int64_t{1} << 40}, {0, 0}, 0);
-  EXPECT_FALSE(run_with_defaults(kTwoBits, {row, Tensor::zeros(Dtype::float32, {1}), Value(), -2, 1,
-                                            Tensor::zeros(Dtype::int64, {1})}));
+  EXPECT_FALSE(run(kTwoBits, {row, Tensor::zeros(Dtype::float32, {1}), Value(), -2, 1,
+                              Tensor::zeros(Dtype::int64, {1})}));
 }
 
 // The number of chunks is bounded even if the call asks for one chunk per row, and the size of
@@ -246,10 +226,9 @@ TEST(TorchNn, HasNoMoreChunksThanItNeeds) {
                matrix = Tensor::of<float>({2, 2}, {1, 0, 0, 1}),
                target = Tensor::of<int64_t>({1}, {1}).with_view({rows}, {0}, 0);
   const auto loss = [&](int64_t chunk) {
-    return run_with_defaults(
-        "torch.ops.torch_nn._linear_cross_entropy_batch_chunked.default",
-        {row, matrix, target, Value(), Value(), std::string("mean"), int64_t{-100}, 0.0, chunk,
-         std::string("compact"), Dtype::float32, true, false, true, false});
+    return run("torch.ops.torch_nn._linear_cross_entropy_batch_chunked.default",
+               {row, matrix, target, Value(), Value(), std::string("mean"), int64_t{-100}, 0.0,
+                chunk, std::string("compact"), Dtype::float32, true, false, true, false});
   };
   const auto one = loss(1), all = loss(rows);
   ASSERT_TRUE(one && all);

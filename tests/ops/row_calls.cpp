@@ -92,21 +92,9 @@ std::optional<Observed> observe_below(const OpDef& def, const Arguments& argumen
   return out;
 }
 
-std::optional<Arguments> bound(const Signature& signature, Arguments arguments) {
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    auto value = coerce(signature.parameter_array[i], std::move(arguments[i]));
-    if (!value) return std::nullopt;
-    arguments[i] = *std::move(value);
-  }
-  return arguments;
-}
-
 void add_listed(Row& row, const std::string& name) {
-  const Signature& signature = *row.def->signature;
-  for (Arguments call : listed_calls(name)) {
-    for (size_t i = call.size(); i < signature.parameter_count; ++i)
-      call.push_back(default_value(signature.parameter_array[i]).value());
-    row.calls.push_back(bound(signature, std::move(call)).value());
+  for (const Arguments& call : listed_calls(name)) {
+    row.calls.push_back(bind_in_order(*row.def->signature, call).value());
     observe(*row.def, row.calls.back()).value();
   }
 }
@@ -125,7 +113,7 @@ void add_made_up(Row& row) {
   size_t kept = 0;
   const int tries = row.calls.empty() ? kTriesOfUnrecorded : kTries;
   for (int i = 0; i < tries && kept < kKept; ++i) {
-    auto arguments = bound(*row.def->signature, random.next_of(row.target).arguments);
+    auto arguments = bind_in_order(*row.def->signature, random.next_of(row.target).arguments);
     if (!arguments || !is_small(*arguments) || !observe_below(*row.def, *arguments, kMostElements))
       continue;
     row.calls.push_back(*std::move(arguments));

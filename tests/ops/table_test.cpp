@@ -15,22 +15,6 @@
 namespace pt2::ops {
 namespace {
 
-Result<std::vector<Value>> run(std::string_view target, std::vector<Value> arguments) {
-  const Operator op = find_operator(target);
-  EXPECT_TRUE(op) << target;
-  for (size_t i = 0; i < op.signature().parameter_count; ++i) {
-    const Parameter& parameter = op.signature().parameter_array[i];
-    if (i == arguments.size()) {
-      PT2_TRY(Value value, default_value(parameter));
-      arguments.push_back(std::move(value));
-    } else {
-      PT2_TRY(arguments[i], coerce(parameter, std::move(arguments[i])));
-    }
-  }
-  Context context;
-  return call(op, context, arguments);
-}
-
 TEST(OperatorTable, EveryTargetIsListedOnce) {
   std::set<std::string> seen;
   for (const auto& family : families())

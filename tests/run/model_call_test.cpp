@@ -5,6 +5,7 @@
 
 #include "ops/loops.h"
 #include "package/broken_programs.h"
+#include "package/saved.h"
 #include "pt2/model.h"
 #include "pt2/tools/compare.h"
 #include "run/graph_maker.h"
@@ -137,10 +138,8 @@ TEST(ModelCall, CopiesOfSessionsGoApart) {
 // Returns a corpus program with the given guard.
 Model guarded(const std::string& base, const std::string& guard) {
   const std::string edit = R"(["set", "/guards_code", [")" + guard + R"("]])";
-  const auto file = std::make_shared<std::string>(
-      test::broken_file({.base = base, .edits = {parse_json(edit).value()}}));
   const Package package =
-      Package::open_bytes(std::as_bytes(std::span(*file)), file, "guarded.pt2").value();
+      test::opened(test::broken_file({.base = base, .edits = {parse_json(edit).value()}}));
   return Model::from_package(std::make_shared<const Package>(package)).value();
 }
 

@@ -1,7 +1,7 @@
 // Plans of training programs: batch statistics, and state that the program writes.
+#include "package/saved.h"
 #include "pt2/ir/program.h"
 #include "pt2/model.h"
-#include "pt2/save.h"
 #include "run/corpus_model.h"
 #include "run/plan/plan_case.h"
 
@@ -96,11 +96,7 @@ std::shared_ptr<const Package> package_with_view_of_state(const std::string& vie
   graph.set_outputs(outputs);
   program.signature.output_specs[2].arg.name = "seen";
   contents.programs[0].json = program_json(program);
-  StringSink sink;
-  EXPECT_TRUE(save_package(contents, sink));
-  const auto file = std::make_shared<const std::string>(sink.take());
-  return std::make_shared<const Package>(
-      Package::open_bytes(std::as_bytes(std::span(*file)), file, "edited.pt2").value());
+  return std::make_shared<const Package>(test::saved(contents));
 }
 
 // Recorded calls write the same state as full calls, and each session has its own state.
