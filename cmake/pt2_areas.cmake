@@ -59,6 +59,9 @@ endfunction()
 # The same for sources that Highway includes again for each instruction set: one list of a folder's sources is what it
 # includes instead. Each source names itself for that, so the list names itself once more at its end.
 function(pt2_unite_targets target)
+  if(NOT PT2_UNITY_BUILD)
+    return()
+  endif()
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
     file(STRINGS "${source}" again REGEX "define HWY_TARGET_INCLUDE")
