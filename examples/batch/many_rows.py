@@ -3,8 +3,9 @@
     python many_rows.py ray|spark digits.pt2 digits_images.npz [--rows 100000] [--workers 4] [--passes 1]
 
 Every row must come back once, with the digit that a single process computes. The last line compares the workers'
-throughput with that of plain parallel processes, one for each worker that has a core, measured before and after. --passes
-computes each batch so many times, to imitate a larger model.
+throughput with that of as many plain parallel processes, measured before and after, and says which share of the cores' time
+went into batches: a machine whose speed varies in the meantime does not change that. --passes computes each batch so many
+times, to imitate a larger model.
 """
 
 from __future__ import annotations
@@ -32,15 +33,16 @@ class Worker:
         self.passes, self.fatal, self.killed = passes, fatal, os.path.join(scratch, "killed")
 
     def __call__(self, rows: np.ndarray, images: np.ndarray) -> np.ndarray:
-        """Returns each row's digit, and the times when its batch began and ended."""
+        """Returns each row's digit, the times when its batch began and ended, and the processor time that it took."""
         if self.fatal in rows and not os.path.exists(self.killed):
             open(self.killed, "x").close()
             os.kill(os.getpid(), signal.SIGKILL)
         images = np.ascontiguousarray(images, np.float32).reshape(-1, 1, 8, 8)
-        began = time.time()
+        began, used = time.time(), time.process_time()
         for _ in range(self.passes):
             logits = self.session(images)["logits"]
-        return np.column_stack([logits.argmax(axis=1), np.tile([began, time.time()], (len(rows), 1))])
+        times = [began, time.time(), time.process_time() - used]
+        return np.column_stack([logits.argmax(axis=1), np.tile(times, (len(rows), 1))])
 
 
 def compute(arguments: tuple[tuple[Any, ...], np.ndarray, int, Any]) -> tuple[float, float]:
@@ -49,7 +51,7 @@ def compute(arguments: tuple[tuple[Any, ...], np.ndarray, int, Any]) -> tuple[fl
     worker, ids = Worker(*made), np.arange(BATCH)
     worker(ids, images)
     all_here.wait()
-    times = [worker(ids, images)[0, 1:] for _ in range(batches)]
+    times = [worker(ids, images)[0, 1:3] for _ in range(batches)]
     return times[0][0], times[-1][1]
 
 
@@ -117,9 +119,8 @@ def main() -> None:
         model = os.path.abspath(options.model)
         alone = Worker(model, options.passes, -1, scratch)
         expected = alone(np.arange(len(images)), images)[:, 0]
-        busy = min(options.workers, len(os.sched_getaffinity(0)))
         some = images[np.arange(BATCH) % len(images)]
-        plain = (model, options.passes, -1, scratch), some, busy, max(2, options.rows // BATCH // 10)
+        plain = (model, options.passes, -1, scratch), some, options.workers, max(2, options.rows // BATCH // 20)
         rates = [rate_side_by_side(*plain)]
         engine = with_ray if options.engine == "ray" else with_spark
         answers = list(engine(options, images, (model, options.passes, options.rows * 2 // 5, scratch)))
@@ -134,9 +135,11 @@ def main() -> None:
         raise SystemExit(f"{wrong} of {len(rows)} rows are not as one process finds them")
     print(f"{len(rows)} rows as one process finds them, one of {options.workers} workers was killed")
     batches = np.unique(found[:, 1:], axis=0)
-    rate = options.rows / (batches[:, 1].max() - batches[:, 0].min())
-    print(f"{rate:.0f} rows a second; {busy} processes side by side {rates[0]:.0f} and {rates[1]:.0f}: "
-          f"{rate * len(rates) / sum(rates):.2f} of them")  # fmt: skip
+    seconds = batches[:, 1].max() - batches[:, 0].min()
+    rate, cores = options.rows / seconds, min(options.workers, len(os.sched_getaffinity(0)))
+    print(f"{rate:.0f} rows a second; {options.workers} processes side by side {rates[0]:.0f} and {rates[1]:.0f}: "
+          f"{rate * len(rates) / sum(rates):.2f} of them; {batches[:, 2].sum() / seconds / cores:.2f} of "
+          f"the time of {cores} cores")  # fmt: skip
 
 
 if __name__ == "__main__":
