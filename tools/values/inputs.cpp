@@ -14,6 +14,7 @@
 #include "ir/values/constant_value.h"
 #include "ops/convert.h"
 #include "ops/loops.h"
+#include "pt2/tools/recorded_calls.h"
 #include "tools/source.h"
 #include "tools/values/literals.h"
 #include "tools/values/random_inputs.h"
@@ -88,6 +89,18 @@ Result<Value> parse_constant(const Argument& expected, const std::string& text) 
 }
 
 bool is_json_path(std::string_view text) { return text.ends_with(".json"); }
+
+// Returns the calls that a safetensors file records; null if it records none.
+Result<std::optional<RecordedCalls>> find_recorded_calls(const std::string& path) {
+  if (!path.ends_with(".safetensors")) return std::optional<RecordedCalls>();
+  PT2_TRY(const Record record, map_file(path));
+  Result<Safetensors> file = read_safetensors(record);
+  if (!file) return in_file(std::move(file).error(), path);
+  if (file->find_metadata("calls") == nullptr) return std::optional<RecordedCalls>();
+  Result<RecordedCalls> calls = read_recorded_calls(*file);
+  if (!calls) return in_file(std::move(calls).error(), path);
+  return std::optional(*std::move(calls));
+}
 
 // Converts a tensor with one element to a number: NumPy stores numbers as 0-d arrays.
 Value unwrapped(Tensor tensor) {
@@ -316,12 +329,27 @@ class InputReader {
   }
 
   Result<void> add_file(const std::string& path) {
+    PT2_TRY(std::optional<RecordedCalls> recorded, find_recorded_calls(path));
+    if (recorded) return add_first_call(std::move(*recorded), path);
     PT2_TRY(NamedTensors tensors, read_tensors(path));
     for (auto& [name, tensor] : tensors) {
       const auto index = name.empty() ? first_missing_tensor() : find(name);
       if (!index && name.empty()) return one_too_many(path);
       if (!index) return unknown(name);
       PT2_TRY_VOID(set_tensor(*index, std::move(tensor)));
+    }
+    return {};
+  }
+
+  Result<void> add_first_call(RecordedCalls recorded, const std::string& path) {
+    const size_t found = recorded.calls.empty() ? 0 : recorded.calls.front().inputs.size();
+    if (found != inputs_.size())
+      return usage_error(fmt::format("{}: found a recorded call with {} inputs, expected {}{}",
+                                     printable(path), found, inputs_.size(), all_inputs()));
+    for (size_t i = 0; i < found; ++i) {
+      Value& value = recorded.calls.front().inputs[i];
+      Tensor* tensor = value.get_if<Tensor>();
+      PT2_TRY_VOID(tensor ? set_tensor(i, std::move(*tensor)) : set(i, std::move(value)));
     }
     return {};
   }
@@ -377,6 +405,7 @@ Option add_input_options(CommandLine& line, GivenInputs& inputs) {
                       "[[1,2],[3,4]] or a FILE of one tensor is the first input that is missing;\n"
                       "a FILE ends in .npy, .npz, .safetensors, .pt or .pth; - is standard input;\n"
                       "one of inputs by name may be .json: {\"ids\": [[1, 2]], \"x\": \"x.npy\"};\n"
+                      "of recorded calls (docs/recorded-calls.md) the first one is taken;\n"
                       "without -i, the file's own sample inputs are taken")
           .type_name("INPUT")
           .one_at_a_time();
