@@ -17,7 +17,7 @@ static int64_t read_images(const char* path, float* pixels) {
   size_t read = 0;
   FILE* file = fopen(path, "rb");
   if (file == NULL) return 0;
-  if (fread(head, 1, sizeof head, file) == sizeof head &&
+  if (fread(head, 1, sizeof head, file) == sizeof head && memcmp(head, "\x93NUMPY", 6) == 0 &&
       fseek(file, head[8] + 256L * head[9], SEEK_CUR) == 0)
     read = fread(pixels, sizeof(float), (size_t)kMaxImages * kPixels, file);
   fclose(file);
