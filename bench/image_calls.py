@@ -60,6 +60,7 @@ def convolutions():
     yield "conv2d depthwise 7x7", *layer(nn.Conv2d(96, 96, 7, padding=3, groups=96), 1, 96, 56, 56)
     yield "conv2d grouped", *layer(nn.Conv2d(128, 128, 3, padding=1, groups=32), 1, 128, 56, 56)
     yield "conv2d dilated", *layer(nn.Conv2d(64, 64, 3, padding=4, dilation=4), 1, 64, 56, 56)
+    yield "conv2d dilated over the border", *layer(nn.Conv2d(256, 64, 3, padding=12, dilation=12), 1, 256, 16, 16)
     yield "conv2d few channels", *layer(nn.Conv2d(8, 8, 3, padding=1), 1, 8, 64, 64)
     yield "conv2d one result", *layer(nn.Conv2d(64, 1, 3, padding=1), 1, 64, 56, 56)
     yield "conv2d batch 8", *layer(nn.Conv2d(64, 64, 3, padding=1), 8, 64, 28, 28)

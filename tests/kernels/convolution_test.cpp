@@ -23,6 +23,28 @@ TEST(ConvolutionTest, ChannelsLastEqualsAPlainLoop) {
   });
 }
 
+// Elements of windows that are outside the image are skipped, up to whole blocks of depth.
+TEST(ConvolutionTest, DilatedBeyondTheImageEqualsAPlainLoop) {
+  test::on_every_target([] {
+    Random random(13);
+    for (int i = 0; i < 24; ++i) {
+      Convolution shape;
+      shape.batch = random.whole(1, 2);
+      shape.groups = random.whole(1, 4) == 4 ? 2 : 1;
+      shape.in_channels = shape.groups * random.whole(1, 140);
+      shape.out_channels = shape.groups * random.whole(1, 40);
+      shape.kernel_height = random.whole(1, 4), shape.kernel_width = random.whole(2, 4);
+      shape.dilation_y = random.whole(1, 8), shape.dilation_x = random.whole(1, 8);
+      shape.in_height = random.whole(1, 9), shape.in_width = random.whole(1, 20);
+      shape.stride_y = random.whole(1, 2), shape.stride_x = random.whole(1, 2);
+      shape.pad_top = random.whole(0, shape.dilation_y * shape.kernel_height);
+      shape.pad_left = random.whole(0, shape.dilation_x * shape.kernel_width);
+      shape.out_height = random.whole(1, 9), shape.out_width = random.whole(1, 20);
+      run_and_check(Case(random, shape));
+    }
+  });
+}
+
 TEST(ConvolutionTest, PlanarEqualsAPlainLoop) {
   test::on_every_target([] {
     Random random(2);

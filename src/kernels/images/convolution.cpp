@@ -190,6 +190,86 @@ bool reads_rows_in_place(const Convolution& convolution, const Images& images) {
           images.image_stride == convolution.in_height * images.row_stride);
 }
 
+// Output pixels of a rectangle; both ends are included.
+struct Pixels {
+  int64_t first_y, last_y;
+  int64_t first_x, last_x;
+};
+
+// True if a kernel element (in the order of rows, columns) may be inside the image for some of the
+// pixels.
+bool is_inside(const Convolution& shape, int64_t tap, const Pixels& pixels) {
+  const int64_t down = tap / shape.kernel_width * shape.dilation_y - shape.pad_top;
+  const int64_t right = tap % shape.kernel_width * shape.dilation_x - shape.pad_left;
+  return pixels.last_y * shape.stride_y + down >= 0 &&
+         pixels.first_y * shape.stride_y + down < shape.in_height &&
+         pixels.last_x * shape.stride_x + right >= 0 &&
+         pixels.first_x * shape.stride_x + right < shape.in_width;
+}
+
+// Returns a rectangle with the pixels first .. last, counted over all images.
+Pixels rectangle(const Convolution& shape, int64_t first, int64_t last) {
+  const int64_t first_y = first / shape.out_width, last_y = last / shape.out_width;
+  Pixels out{0, shape.out_height - 1, 0, shape.out_width - 1};
+  if (first_y == last_y) {
+    out.first_x = first % shape.out_width;
+    out.last_x = last % shape.out_width;
+  }
+  if (first_y / shape.out_height == last_y / shape.out_height) {
+    out.first_y = first_y % shape.out_height;
+    out.last_y = last_y % shape.out_height;
+  }
+  return out;
+}
+
+// Implements LeftRows::Nonzero for windows with channels last.
+LeftPart windows_inside(const void* source, const LeftPart& part) {
+  const Windows& windows = *static_cast<const Windows*>(source);
+  const Convolution& shape = windows.shape;
+  const Pixels pixels = rectangle(shape, part.first_row, part.first_row + part.rows - 1);
+  int64_t first = part.first_depth / windows.channels;
+  int64_t end = (part.first_depth + part.depth - 1) / windows.channels + 1;
+  while (first < end && !is_inside(shape, first, pixels)) ++first;
+  while (first < end && !is_inside(shape, end - 1, pixels)) --end;
+  if (first == end) return {part.first_row, 0, part.first_depth, 0};
+  const auto is_row_inside = [&](int64_t row) {
+    const Pixels pixel = rectangle(shape, row, row);
+    int64_t tap = first;
+    while (tap < end && !is_inside(shape, tap, pixel)) ++tap;
+    return tap < end;
+  };
+  int64_t first_row = part.first_row, end_row = part.first_row + part.rows;
+  while (first_row < end_row && !is_row_inside(first_row)) ++first_row;
+  while (first_row < end_row && !is_row_inside(end_row - 1)) --end_row;
+  const int64_t begin = std::max(part.first_depth, first * windows.channels);
+  return {first_row, end_row - first_row, begin,
+          std::min(part.first_depth + part.depth, end * windows.channels) - begin};
+}
+
+// Returns the number of elements, over all windows along one dimension, that are inside the image.
+int64_t count_inside(int64_t size, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad,
+                     int64_t out) {
+  int64_t inside = 0;
+  for (int64_t i = 0; i < kernel; ++i) {
+    // Output element o reads image element o * stride - before.
+    const int64_t before = pad - i * dilation;
+    const int64_t first = before <= 0 ? 0 : (before + stride - 1) / stride;
+    const int64_t end = size + before <= 0 ? 0 : (size + before - 1) / stride + 1;
+    inside += std::max<int64_t>(0, std::min(end, out) - first);
+  }
+  return inside;
+}
+
+// True if so many elements of windows are outside their images that it pays to look for them.
+bool has_wide_padding(const Convolution& shape) {
+  const int64_t rows = count_inside(shape.in_height, shape.kernel_height, shape.stride_y,
+                                    shape.dilation_y, shape.pad_top, shape.out_height);
+  const int64_t columns = count_inside(shape.in_width, shape.kernel_width, shape.stride_x,
+                                       shape.dilation_x, shape.pad_left, shape.out_width);
+  return 16 * rows <= 15 * shape.kernel_height * shape.out_height ||
+         16 * columns <= 15 * shape.kernel_width * shape.out_width;
+}
+
 void pack_depthwise(const Convolution& convolution, const float* kernels, float* packed) {
   const int64_t area = convolution.kernel_height * convolution.kernel_width,
                 inputs = convolution.in_channels / convolution.groups;
@@ -248,7 +328,9 @@ void convolve(const Convolution& convolution, const ConvolutionOperands& operand
   product.depth = group_depth(convolution);
   product.out_stride = operands.out_stride;
   product.left_stride = images.pixel_stride;
-  product.left_rows = {PT2_DISPATCH(fill_windows), &windows};
+  product.left_rows = {.fill = PT2_DISPATCH(fill_windows), .source = &windows, .nonzero = nullptr};
+  if (!convolution.planar && has_wide_padding(convolution))
+    product.left_rows.nonzero = &windows_inside;
   const bool in_place = reads_rows_in_place(convolution, images);
   for (int64_t group = 0; group < convolution.groups; ++group) {
     windows.images.data = images.data + group * windows.channels * images.channel_stride;

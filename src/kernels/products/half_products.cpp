@@ -35,7 +35,7 @@ void multiply_half_panels(const HalfProduct& product, const HalfWeights& weights
   whole.columns = whole.packed_columns = weights.columns;
   whole.depth = weights.depth;
   whole.packed_depth = (weights.depth + kStep - 1) / kStep * kStep;
-  whole.left_rows = {fill, &product};
+  whole.left_rows = {.fill = fill, .source = &product, .nonzero = nullptr};
   whole.out = product.out;
   whole.out_stride = product.out_stride;
   whole.epilogue.bias = product.bias;

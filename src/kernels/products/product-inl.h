@@ -110,15 +110,14 @@ struct PlainKind {
 template <class Elements>
 using PlainPanels = Panels<PlainKind<Elements>>;
 
-inline void fill_tile(const Product& product, int64_t first_row, int64_t rows, int64_t first_depth,
-                      int64_t depth, float* tile) {
-  if (depth == 0) return;
+inline void fill_tile(const Product& product, const LeftPart& part, float* tile) {
+  if (part.depth == 0) return;
   if (product.left == nullptr)
-    return product.left_rows.fill(product.left_rows.source, first_row, rows, first_depth, depth,
-                                  tile);
-  for (int64_t r = 0; r < rows; ++r)
-    map_span(product.left + (first_row + r) * product.left_stride + first_depth,
-             tile + r * kTilePitch, depth, [](V x) HWY_ATTR { return x; });
+    return product.left_rows.fill(product.left_rows.source, part.first_row, part.rows,
+                                  part.first_depth, part.depth, tile);
+  for (int64_t r = 0; r < part.rows; ++r)
+    map_span(product.left + (part.first_row + r) * product.left_stride + part.first_depth,
+             tile + r * kTilePitch, part.depth, [](V x) HWY_ATTR { return x; });
 }
 
 // The columns of one panel.
@@ -226,23 +225,40 @@ HWY_INLINE void read_ahead(std::span<const typename Packed::Element> part,
   }
 }
 
-// Multiplies the rows in `left` with the columns of a block, for one block of depth.
+// Returns the part of a tile that is multiplied. The first block of depth sets every result, and
+// the last one applies the activation to it, so they use all rows.
+template <class Packed>
+HWY_INLINE LeftPart used_part(const Product& product, const LeftPart& part) {
+  const bool has_zeros = product.left == nullptr && product.left_rows.nonzero != nullptr;
+  if (!has_zeros || part.depth == 0) return part;
+  LeftPart used = product.left_rows.nonzero(product.left_rows.source, part);
+  if (used.depth == 0) used.first_depth = part.first_depth;
+  // Elements of a step are packed together.
+  const int64_t skipped = used.first_depth % Packed::kDepthStep;
+  used.first_depth -= skipped;
+  used.depth += skipped;
+  if (part.first_depth > 0 && part.first_depth + part.depth < product.depth) return used;
+  return {part.first_row, part.rows, used.first_depth, used.depth};
+}
+
+// Multiplies the rows in `left` with the columns of a block, for the part of a block of depth that
+// `left` holds.
 template <class Packed>
 void multiply_rows_of_tile(const Product& product, const typename Packed::Element* packed,
-                           const Block& block, const DepthBlock& depth, const float* left,
-                           const Turn& turn) {
+                           const Block& block, const DepthBlock& depth, const LeftPart& part,
+                           const float* left, const Turn& turn) {
   const bool first = depth.first == 0;
   const bool last = depth.first + depth.count == product.depth;
   const Epilogue& epilogue = product.epilogue;
   const int64_t end = block.first_column + block.columns;
   for (int64_t column = block.first_column; column < end; column += kPanelWidth) {
     const bool narrow = is_narrow_panel(product.packed_columns, column);
-    float* out = product.out + block.first_row * product.out_stride + column;
+    float* out = product.out + part.first_row * product.out_stride + column;
     Tile<typename Packed::Element> tile{
         .left = left,
         .right = packed + panel_offset(product.packed_depth, column) +
-                 depth.first * (narrow ? kLanes : kPanelWidth),
-        .depth = depth.count,
+                 part.first_depth * (narrow ? kLanes : kPanelWidth),
+        .depth = part.depth,
         .shifts = product.shifts == nullptr
                       ? nullptr
                       : product.shifts + depth.index * product.columns + column,
@@ -260,10 +276,10 @@ void multiply_rows_of_tile(const Product& product, const typename Packed::Elemen
     if (product.factors != nullptr) tile.results.factors += column;
     if (first && epilogue.bias != nullptr) tile.results.start = epilogue.bias + column;
     if (first && epilogue.addend != nullptr)
-      tile.results.addend = epilogue.addend + block.first_row * epilogue.addend_stride + column;
+      tile.results.addend = epilogue.addend + part.first_row * epilogue.addend_stride + column;
     read_ahead<Packed>(
         part_ahead<Packed>(product, packed, block, column, depth.first + depth.count, turn), tile);
-    const auto row_index = static_cast<size_t>(block.rows - 1);
+    const auto row_index = static_cast<size_t>(part.rows - 1);
     (narrow ? Packed::kNarrowTiles[row_index] : Packed::kWideTiles[row_index])(tile);
   }
 }
@@ -276,11 +292,13 @@ void multiply_block(const Product& product, const typename Packed::Element* pack
   for (int64_t d = 0; d < depth_blocks<Packed>(product.depth); ++d) {
     const DepthBlock depth = depth_block<Packed>(product.depth, d);
     for (int64_t t = 0; t < tiles; ++t) {
-      Block rows = block;
-      rows.first_row = block.first_row + part_begin(block.rows, tiles, t);
-      rows.rows = block.first_row + part_begin(block.rows, tiles, t + 1) - rows.first_row;
-      fill_tile(product, rows.first_row, rows.rows, depth.first, depth.count, left);
-      multiply_rows_of_tile<Packed>(product, packed, rows, depth, left, {t, tiles});
+      const int64_t first_row = part_begin(block.rows, tiles, t);
+      const LeftPart part = used_part<Packed>(
+          product, {block.first_row + first_row, part_begin(block.rows, tiles, t + 1) - first_row,
+                    depth.first, depth.count});
+      if (part.rows == 0) continue;
+      fill_tile(product, part, left);
+      multiply_rows_of_tile<Packed>(product, packed, block, depth, part, left, {t, tiles});
     }
   }
 }

@@ -44,11 +44,22 @@ void pack_right(const float* right, const Packing& packing, float* packed,
 // may write up to 16 floats beyond each row, and must go through rows in ascending order.
 inline constexpr int64_t kTileDepth = 256;
 inline constexpr int64_t kTilePitch = kTileDepth + 16;
+// Rows of a left operand, and some elements of each.
+struct LeftPart {
+  int64_t first_row = 0;
+  int64_t rows = 0;
+  int64_t first_depth = 0;
+  int64_t depth = 0;
+};
 struct LeftRows {
   using Fill = void (*)(const void* source, int64_t first_row, int64_t rows, int64_t first_depth,
                         int64_t depth, float* tile);
+  // Returns a part of `part` outside which all its elements are 0. The product skips these,
+  // whatever they would be multiplied with (even infinity).
+  using Nonzero = LeftPart (*)(const void* source, const LeftPart& part);
   Fill fill = nullptr;
   const void* source = nullptr;
+  Nonzero nonzero = nullptr;  // or null if zeros are not known
 };
 
 struct Product {

@@ -117,7 +117,7 @@ void multiply(int64_t rows, int64_t columns, int64_t depth, const FloatOperand& 
       product.left = left_rows->data;
       product.left_stride = left_rows->line_stride;
     } else {
-      product.left_rows = {.fill = fill_rows, .source = &left};
+      product.left_rows = {.fill = fill_rows, .source = &left, .nonzero = nullptr};
     }
     kernels::multiply_packed(product);
   }
