@@ -25,7 +25,7 @@ constexpr struct {
     {"aten::addmm", "", make_product},
     {"aten::mm", "", make_product},
     {"aten::matmul", "", make_product},
-    {"aten::bmm", "", make_batch_product},
+    {"aten::bmm", "", make_product},
     {"aten::mv", "", make_batch_product},
     {"aten::_int_mm", "", make_integer_product, true},
     {"aten::conv1d", "", make_convolution},

@@ -110,7 +110,7 @@ class AttentionMatch {
  public:
   AttentionMatch(const Planner& planner, const BoundNode& softmax) : planner_(planner) {
     nodes_.push_back(&softmax);
-    found_ = is_last(softmax, "dim") && match_scores(softmax) && match_result(softmax) &&
+    found_ = is_last(softmax, "dim") && match_result(softmax) && match_scores(softmax) &&
              is_closed() && are_outside() && are_alike() && can_take_mask();
     if (found_) take_repeated_heads(planner, arguments, nodes_);
   }
@@ -207,15 +207,27 @@ class AttentionMatch {
            keeps_matrices(node);
   }
 
-  // Returns the value behind views that only join and repeat leading dimensions.
-  const BoundArgument& behind_views(const BoundArgument& argument) {
+  size_t rank_of(const BoundArgument& argument) const {
+    const TensorMeta* record = planner_.record(argument);
+    return record == nullptr ? 0 : record->sizes.size();
+  }
+
+  // Returns the value behind views that only join and repeat leading dimensions. Takes no view that
+  // leads away from the rank `wanted`.
+  const BoundArgument& behind_views(const BoundArgument& argument, size_t wanted = 0) {
     const BoundArgument* at = &argument;
     while (const BoundNode* made = planner_.only_maker(*at)) {
-      if (!is_view(*made)) break;
+      const BoundArgument& before = made->arguments[0];
+      if (!is_view(*made) || (rank_of(*at) == wanted && rank_of(before) != wanted)) break;
       nodes_.push_back(made);
-      at = &made->arguments[0];
+      at = &before;
     }
     return *at;
+  }
+
+  // Returns the query, key or value behind views and a scale.
+  const BoundArgument& operand_behind(const BoundArgument& argument) {
+    return behind_views(behind_scale(behind_views(argument, rank_)), rank_);
   }
 
   // Returns the value behind a multiplication by a number, which becomes part of the scale.
@@ -286,12 +298,13 @@ class AttentionMatch {
     if (product == nullptr && added != nullptr && is_product(*added)) product = added;
     if (product == nullptr || !is_product(*product)) return false;
     nodes_.push_back(product);
-    arguments.query = &behind_scale(behind_views(product->arguments[0]));
+    arguments.query = &operand_behind(product->arguments[0]);
     const BoundArgument& turned = behind_scale(behind_views(product->arguments[1]));
     const BoundNode* turning = planner_.only_maker(turned);
     if (turning == nullptr || !turns(*turning)) return false;
     nodes_.push_back(turning);
-    arguments.key = &behind_scale(turning->arguments[0]);
+    arguments.key = &operand_behind(turning->arguments[0]);
+    arguments.scale = scale_;
     return true;
   }
 
@@ -301,8 +314,9 @@ class AttentionMatch {
       const int64_t a = dim_from_end(node, "dim0"), b = dim_from_end(node, "dim1");
       return std::min(a, b) == -2 && std::max(a, b) == -1;
     }
-    return is_operator(node, "aten::permute") &&
-           planner_.integers(node, "dims", 4) == Sizes{0, 1, 3, 2};
+    const auto dims = is_operator(node, "aten::permute") ? planner_.integers(node, "dims")
+                                                         : std::optional<Sizes>();
+    return dims == Sizes{0, 1, 3, 2} || dims == Sizes{0, 2, 1};
   }
 
   bool match_result(const BoundNode& softmax) {
@@ -320,13 +334,15 @@ class AttentionMatch {
       if (!is_view(*last) && !drops_nothing) return false;
     }
     if (!Planner::takes(last->arguments[0], *before)) return false;
-    arguments.value = &behind_views(last->arguments[1]);
+    const BoundNode* result = last;
     if (is_operator(*last, "aten::bmm")) {
-      const BoundNode* view = planner_.only_user(*last);
-      if (view == nullptr || !is_view(*view)) return false;
-      nodes_.push_back(view);
+      result = planner_.only_user(*last);
+      if (result == nullptr || !is_view(*result)) return false;
+      nodes_.push_back(result);
     }
-    arguments.scale = scale_;
+    const TensorMeta* record = planner_.record(*result);
+    rank_ = record == nullptr ? 0 : record->sizes.size();
+    arguments.value = &behind_views(last->arguments[1], rank_);
     return true;
   }
 
@@ -361,6 +377,7 @@ class AttentionMatch {
 
   const Planner& planner_;
   Step::Nodes nodes_;
+  size_t rank_ = 0;  // of the result, and of query, key and value
   double scale_ = 1;
   bool found_ = false;
 };

@@ -25,8 +25,11 @@ class ProductStep final : public Step {
         input_(input),
         level_tail_(std::move(level_tail)),
         numbers_end_(this->nodes().size() - level_tail_.nodes.size()),
-        product_(numbers_end_ - 1 - tail.nodes.size()),
+        product_(numbers_end_ - 1 - tail.nodes.size() - weights.bias_nodes.size()),
         rank_(product_ranks(*this->nodes()[product_]).left),
+        repeated_(is_operator(*this->nodes()[product_], "aten::bmm")
+                      ? Planner::argument(*this->nodes()[product_], "mat2")
+                      : nullptr),
         weights_(std::move(weights)),
         has_levels_(weights_.tensor.dtype() == Dtype::int8),
         addend_(tail.addend),
@@ -42,7 +45,7 @@ class ProductStep final : public Step {
     const Tensor* input = weights_.rows ? weights_.rows->find(frame) : frame.tensor(input_);
     if (!weights_.rows && !is_float(input)) return false;
     if (input == nullptr || !ProductRanks::fits(rank_, *input) ||
-        input->sizes().back() != weights_.depth)
+        input->sizes().back() != weights_.depth || !is_repeated_for(frame, *input))
       return false;
     auto rows = rows_of(*input);
     Tensor lying = *input;
@@ -74,6 +77,13 @@ class ProductStep final : public Step {
   }
 
  private:
+  // False for a bmm whose operands have different numbers of matrices.
+  bool is_repeated_for(Frame& frame, const Tensor& input) const {
+    const Tensor* right = repeated_ == nullptr ? nullptr : frame.tensor(*repeated_);
+    return repeated_ == nullptr ||
+           (right != nullptr && right->dim() == 3 && right->size(0) == input.size(0));
+  }
+
   // Returns `out` as the nodes after the product see it, through views that keep the order of the
   // elements. Finds the addend on the way; nullopt if its sizes are not those of the sum.
   Result<std::optional<Tensor>> reshaped(Frame& frame, const Tensor& out, Tensor& addend) const {
@@ -82,7 +92,8 @@ class ProductStep final : public Step {
       const ValueId made = *nodes()[i]->node->outputs[0].get_if<ValueId>();
       frame.set(made, seen, false);
       const BoundNode& next = *nodes()[i + 1];
-      if (addend_ != nullptr && is_operator(next, "aten::add", "Tensor") && !addend.defined()) {
+      if (std::ranges::any_of(next.arguments,
+                              [&](const BoundArgument& each) { return &each == addend_; })) {
         const Tensor* added = frame.tensor(*addend_);
         if (!is_float(added) || added->sizes() != seen.sizes()) return std::optional<Tensor>();
         addend = to_row_major(frame, *added);
@@ -238,10 +249,11 @@ class ProductStep final : public Step {
   }
 
   const BoundArgument& input_;
-  LevelTail level_tail_;  // for products of quantized values
-  size_t numbers_end_;    // end of the nodes before level_tail_
-  size_t product_;        // index of the node that multiplies
-  int64_t rank_;          // of its left operand
+  LevelTail level_tail_;           // for products of quantized values
+  size_t numbers_end_;             // end of the nodes before level_tail_
+  size_t product_;                 // index of the node that multiplies
+  int64_t rank_;                   // of its left operand
+  const BoundArgument* repeated_;  // the right operand of a bmm, which repeats the weights; or null
   ProductWeights weights_;
   bool has_levels_;
   const BoundArgument* addend_;
@@ -258,11 +270,13 @@ StepPointer make_product(const Planner& planner, const BoundNode& node) {
   const BoundArgument& input = rows_argument(node);
   if (is_half(weights->tensor.dtype()))
     return make_half_product(planner, node, input, *std::move(weights));
-  const Tail tail = match_tail(planner, node, true);
+  const BoundNode& sum = weights->bias_nodes.empty() ? node : *weights->bias_nodes.back();
+  const Tail tail = match_tail(planner, sum, true);
   Step::Nodes nodes = weights->made_by;
   if (weights->rows) nodes.push_back(weights->rows->node);
   std::ranges::sort(nodes);  // bound nodes lie in program order
   nodes.push_back(&node);
+  nodes.insert(nodes.end(), weights->bias_nodes.begin(), weights->bias_nodes.end());
   nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
   LevelTail levels;
   if (weights->rows) levels = match_level_tail(planner, *nodes.back());

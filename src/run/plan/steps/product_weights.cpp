@@ -134,6 +134,63 @@ bool take_bias(const Planner& planner, const BoundNode& node, std::string_view n
   return weights.bias.has_value();
 }
 
+// Returns the one matrix that all matrices of a bmm's right operand repeat, if it is a constant;
+// nullopt otherwise.
+std::optional<Tensor> find_repeated(const Planner& planner, const BoundArgument& operand) {
+  if (const Value* value = planner.constant(&operand)) {
+    const auto* tensor = value->get_if<Tensor>();
+    if (tensor == nullptr || tensor->dim() != 3 || tensor->dtype() != Dtype::float32 ||
+        (tensor->stride(0) != 0 && tensor->size(0) != 1) || !is_aligned(*tensor))
+      return std::nullopt;
+    return tensor->with_view({tensor->size(1), tensor->size(2)},
+                             {tensor->stride(1), tensor->stride(2)}, tensor->storage_offset());
+  }
+  // Views that keep the matrices add and join only dimensions before them.
+  const TensorMeta* wanted = planner.record(operand);
+  const BoundArgument* at = wanted == nullptr || wanted->sizes.size() != 3 ? nullptr : &operand;
+  while (at != nullptr) {
+    const BoundNode* made = planner.maker(*at);
+    const TensorMeta* record = made == nullptr ? nullptr : planner.record(*made);
+    if (record == nullptr || record->sizes.size() < 2 ||
+        !std::equal(record->sizes.end() - 2, record->sizes.end(), wanted->sizes.end() - 2) ||
+        (!is_operator(*made, "aten::expand") && !is_operator(*made, "aten::view")))
+      return std::nullopt;
+    at = &made->arguments[0];
+    const auto id = Frame::value_id(*at);
+    const Tensor* weight = id ? planner.floats(*id) : nullptr;
+    if (weight == nullptr) continue;
+    if (weight->dim() != 2 || wanted->sizes.end()[-2] != weight->size(0) ||
+        wanted->sizes.back() != weight->size(1))
+      return std::nullopt;
+    return *weight;
+  }
+  return std::nullopt;
+}
+
+// Takes the bias of a product of floats that has none itself: a vector that is added to its result.
+void take_added_bias(const Planner& planner, const BoundNode& node, ProductWeights& weights) {
+  Step::Nodes nodes;
+  const BoundNode* last = &node;
+  while (const BoundNode* next = planner.only_user(*last)) {
+    const TensorMeta* record = planner.record(*next);
+    if (record == nullptr || record->sizes.empty() || record->sizes.back() != weights.columns)
+      return;
+    nodes.push_back(next);
+    const bool is_first = Planner::takes(next->arguments[0], *last);
+    if (is_first && is_reshape(*next)) {
+      last = next;
+      continue;
+    }
+    if (!is_operator(*next, "aten::add", "Tensor") || planner.number(*next, "alpha") != 1.0) return;
+    const auto id = Frame::value_id(next->arguments[is_first ? 1 : 0]);
+    const Tensor* bias = id ? planner.floats(*id) : nullptr;
+    if (bias == nullptr || bias->dim() != 1 || bias->size(0) != weights.columns) return;
+    weights.bias = planner.row_major(*bias);
+    if (weights.bias) weights.bias_nodes = std::move(nodes);
+    return;
+  }
+}
+
 }  // namespace
 
 bool has_half_weights(const Planner& planner, const BoundNode& node) {
@@ -148,7 +205,11 @@ std::optional<ProductWeights> find_product_weights(const Planner& planner, const
   const Tensor* weight = find_weight(planner, node, name);
   std::optional<QuantizedWeights> levels;
   std::optional<Dequantization> rows;
-  if (weight == nullptr) {
+  std::optional<Tensor> repeated;
+  if (is_operator(node, "aten::bmm")) {
+    repeated = find_repeated(planner, *Planner::argument(node, name));
+    if (repeated) weight = &*repeated;
+  } else if (weight == nullptr) {
     rows = quantized_rows(planner, node);
     levels = find_levels(planner, node, *Planner::argument(node, name), 1 - depth_dim,
                          rows ? 1 : kFewLevels);
@@ -172,6 +233,7 @@ std::optional<ProductWeights> find_product_weights(const Planner& planner, const
   if ((is_addmm || (is_linear && !planner.is_none(node, bias_name))) &&
       !take_bias(planner, node, bias_name, out))
     return std::nullopt;
+  if (!out.bias && out.tensor.dtype() == Dtype::float32) take_added_bias(planner, node, out);
   return out;
 }
 

@@ -22,6 +22,7 @@ struct ProductWeights {
   int64_t depth_stride = 0;
   int64_t column_stride = 0;
   std::optional<Tensor> bias;     // float32, row-major [columns]
+  Step::Nodes bias_nodes;         // that add the bias to the product's result, with views between
   std::optional<Tensor> factors;  // for int8, the scales of the columns; laid out like the bias
   // The nodes that make the weights of constants for this product alone, in program order.
   Step::Nodes made_by;
@@ -34,8 +35,8 @@ struct ProductWeights {
   }
 };
 
-// Returns the weights of linear, addmm, mm or matmul; nullopt if they are unknown or have an
-// unusual layout.
+// Returns the weights of linear, addmm, mm, matmul, or of a bmm that repeats one matrix; nullopt if
+// they are unknown or have an unusual layout.
 std::optional<ProductWeights> find_product_weights(const Planner& planner, const BoundNode& node);
 
 // Returns the weights of a convolution with one-pixel kernels of float16 or bfloat16; nullopt for

@@ -1,0 +1,138 @@
+// Plans of products and attention that run_decompositions() took apart.
+#include <algorithm>
+
+#include "run/plan/plan_case.h"
+
+namespace pt2::run {
+namespace {
+
+// Calls operators whose results have recorded sizes.
+class RecordedCase : public Case {
+ public:
+  ValueId made(const std::string& target, const Sizes& sizes,
+               std::vector<NamedArgument> arguments) {
+    const ValueId id = call(target, std::move(arguments));
+    record(id, sizes, Dtype::float32);
+    return id;
+  }
+  ValueId recorded_input(const Sizes& sizes) {
+    const ValueId id = input(sizes);
+    record(id, sizes, Dtype::float32);
+    return id;
+  }
+  ValueId view(ValueId of, const Sizes& sizes) {
+    return made("view.default", sizes, {self(of), named("size", ints(sizes))});
+  }
+  ValueId expand(ValueId of, const Sizes& sizes) {
+    return made("expand.default", sizes, {self(of), named("size", ints(sizes))});
+  }
+  ValueId permute(ValueId of, const Sizes& dims, const Sizes& sizes) {
+    return made("permute.default", sizes, {self(of), named("dims", ints(dims))});
+  }
+  ValueId bmm(ValueId left, ValueId right, const Sizes& sizes) {
+    return made("bmm.default", sizes, {self(left), named("mat2", Argument(right))});
+  }
+};
+
+// torch.nn.MultiheadAttention has [time, batch * heads, depth] before it parts the heads. Query and
+// key are scaled then; the value is not, so that it lies behind views only.
+TEST(PlanDecomposedProducts, MultiheadAttentionIsAttention) {
+  RecordedCase graph;
+  const ValueId q = graph.recorded_input({5, 6, 8}), k = graph.recorded_input({5, 6, 8}),
+                v = graph.recorded_input({5, 6, 8});
+  const auto heads = [&](ValueId of) {
+    return graph.view(graph.permute(of, {1, 0, 2}, {6, 5, 8}), {2, 3, 5, 8});
+  };
+  const auto scaled = [&](ValueId of, const Sizes& sizes) {
+    return graph.made("mul.Scalar", sizes, {self(of), named("other", Argument(0.6))});
+  };
+  const ValueId query = scaled(heads(q), {2, 3, 5, 8});
+  const ValueId key = scaled(graph.permute(heads(k), {0, 1, 3, 2}, {2, 3, 8, 5}), {2, 3, 8, 5});
+  const ValueId scores =
+      graph.bmm(graph.view(graph.expand(query, {2, 3, 5, 8}), {6, 5, 8}),
+                graph.view(graph.expand(key, {2, 3, 8, 5}), {6, 8, 5}), {6, 5, 5});
+  const ValueId weights =
+      graph.made("_softmax.default", {2, 3, 5, 5},
+                 {self(graph.view(scores, {2, 3, 5, 5})), named("dim", Argument(int64_t{-1})),
+                  named("half_to_float", Argument(false))});
+  const ValueId sums =
+      graph.bmm(graph.view(graph.expand(weights, {2, 3, 5, 5}), {6, 5, 5}),
+                graph.view(graph.expand(heads(v), {2, 3, 5, 8}), {6, 5, 8}), {6, 5, 8});
+  graph.output(graph.view(sums, {2, 3, 5, 8}));
+  const Names names = graph.check();
+  EXPECT_NE(std::ranges::find(names, "attention"), names.end());
+  EXPECT_EQ(std::ranges::find(names, "batch_product"), names.end());
+}
+
+// Keys of three dimensions are turned by another permutation.
+TEST(PlanDecomposedProducts, AttentionOfJoinedHeadsIsAttention) {
+  RecordedCase graph;
+  const ValueId q = graph.recorded_input({6, 5, 8}), k = graph.recorded_input({6, 7, 8}),
+                v = graph.recorded_input({6, 7, 8});
+  const ValueId scores = graph.bmm(q, graph.permute(k, {0, 2, 1}, {6, 8, 7}), {6, 5, 7});
+  const ValueId weights = graph.made(
+      "_softmax.default", {6, 5, 7},
+      {self(scores), named("dim", Argument(int64_t{-1})), named("half_to_float", Argument(false))});
+  graph.output(graph.view(graph.bmm(weights, v, {6, 5, 8}), {6, 5, 8}));
+  EXPECT_EQ(graph.check(), Names{"attention"});
+}
+
+// A bmm of `count` matrices with a weight repeated `repeats` times, then a bias and an activation.
+// The number of repetitions is computed, so the weight is not folded into a constant, if
+// `is_computed`.
+struct Repeated {
+  int64_t count = 4;
+  int64_t repeats = 4;
+  bool is_computed = false;
+  Sizes bias{6};
+};
+class RepeatedCase : public RecordedCase {
+ public:
+  explicit RepeatedCase(const Repeated& repeated) {
+    const Sizes sizes{repeated.count, 3, 8}, result{repeated.count, 3, 6};
+    const ValueId x = recorded_input(sizes), counted = recorded_input({repeated.repeats});
+    const ValueId weight = this->weight({6, 8}), bias = this->weight(repeated.bias);
+    record(weight, {6, 8}, Dtype::float32);
+    record(bias, repeated.bias, Dtype::float32);
+    const ValueId turned = permute(weight, {1, 0}, {8, 6});
+    const Sizes spread{repeated.repeats, 8, 6};
+    ValueId right;
+    if (repeated.is_computed) {
+      const ValueId number =
+          call("sym_size.int", {self(counted), named("dim", Argument(int64_t{0}))});
+      right = made("expand.default", spread,
+                   {self(turned),
+                    named("size", ArgumentList{.kind = ListKind::sym_ints,
+                                               .items = {Argument(number), Argument(int64_t{8}),
+                                                         Argument(int64_t{6})}})});
+    } else {
+      right = expand(turned, spread);
+    }
+    const ValueId product = bmm(x, right, result);
+    const ValueId sum = made("add.Tensor", result, {self(view(product, result)), other(bias)});
+    output(made("relu.default", result, {self(sum)}));
+  }
+};
+
+TEST(PlanDecomposedProducts, AWeightOfEveryMatrixIsPacked) {
+  EXPECT_EQ(RepeatedCase({}).check(), Names{"product"});
+  RepeatedCase computed({.is_computed = true});
+  const Names names = computed.check();
+  EXPECT_NE(std::ranges::find(names, "product"), names.end());
+  EXPECT_EQ(std::ranges::find(names, "batch_product"), names.end());
+  EXPECT_EQ(std::ranges::find(computed.kernels(), "pointwise"), computed.kernels().end());
+}
+
+TEST(PlanDecomposedProducts, AWeightRepeatedForOtherMatricesIsRefused) {
+  EXPECT_TRUE(RepeatedCase({.repeats = 5}).fails_alike());
+  EXPECT_TRUE(RepeatedCase({.repeats = 5, .is_computed = true}).fails_alike());
+}
+
+TEST(PlanDecomposedProducts, AVectorOfRowsIsNoBias) {
+  const Names names = RepeatedCase({.bias = {3, 1}}).check();
+  EXPECT_EQ(names.front(), "product");
+  EXPECT_GT(names.size(), 1U);
+}
+
+}  // namespace
+}  // namespace pt2::run
