@@ -43,6 +43,9 @@ __attribute__((target("avx2,vpclmulqdq"))) uint32_t fold(uint32_t crc,
       const __m256i low = _mm256_clmulepi64_epi128(lane, factors, 0x11);
       lane = _mm256_xor_si256(_mm256_xor_si256(high, low), _mm256_loadu_si256(next++));
     }
+  // GCC 12 leaves this out. Intel's processors then run all SSE code of the process up to ten times
+  // slower, until other code zeroes the upper halves of the registers.
+  _mm256_zeroupper();
   // `crc` went into the first block; ~0 makes libdeflate start from zero.
   crc = libdeflate_crc32(~0u, lanes, kBlock);
   return libdeflate_crc32(crc, next, bytes.size() % kBlock);

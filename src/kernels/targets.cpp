@@ -84,5 +84,15 @@ bool use_target(std::string_view name) {
   return false;
 }
 
+#if HWY_ARCH_X86
+// Not inlined: a caller compiled for AVX may hold vectors.
+HWY_NOINLINE void zero_upper_halves() {
+  static const bool has_avx = __builtin_cpu_supports("avx") != 0;
+  if (has_avx) asm volatile("vzeroupper" ::: "memory");
+}
+#else
+void zero_upper_halves() {}
+#endif
+
 }  // namespace pt2::kernels
 #endif

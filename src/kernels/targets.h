@@ -16,6 +16,11 @@ std::vector<std::string_view> target_names();
 // lacks the target.
 bool use_target(std::string_view name);
 
+// Zeroes what AVX adds to the vector registers. Compilers omit this in some kernels that pass
+// vectors to each other (GCC 12), and then Intel's processors run all code of the baseline, SSE2,
+// up to ten times slower. Whoever runs kernels calls this after them. Takes a nanosecond.
+void zero_upper_halves();
+
 }  // namespace pt2::kernels
 
 #endif  // PT2_KERNELS_TARGETS_H

@@ -7,6 +7,7 @@
 #include "ir/graph_place.h"
 #include "ir/target.h"
 #include "ir/walk.h"
+#include "kernels/targets.h"
 #include "ops/result_memory.h"
 #include "run/bound_graph.h"
 #include "run/plan/layout.h"
@@ -127,6 +128,7 @@ void lay_written(Frame& frame, const BoundNode& node) {
 // Runs the step's own kernel; false if it does not handle the operands.
 Result<bool> run_kernel(Frame& frame, const Step& step) {
   PT2_TRY(const bool done, step.run(frame));
+  kernels::zero_upper_halves();
   if (done) lay_written(frame, *step.nodes().back());
   return done;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/memory_account.h"
+#include "kernels/targets.h"
 #include "run/plan/planner.h"
 #include "run/plan/repeated_node.h"
 
@@ -258,6 +259,7 @@ Result<bool> Recording::run(std::span<const Value* const> inputs, const Cancella
     PT2_TRY_VOID(cancellation.check());
     if (!launch()) return false;
   }
+  kernels::zero_upper_halves();
   for (const size_t i : state_) put(places_[i], *inputs[i]->get_if<Tensor>());
   return true;
 }

@@ -8,6 +8,7 @@
 #include "ir/graph_place.h"
 #include "ir/values/constant_value.h"
 #include "ir/values/record.h"
+#include "kernels/targets.h"
 #include "ops/bind.h"
 #include "ops/forms/autocast.h"
 #include "ops/shape/pieces.h"
@@ -194,6 +195,7 @@ Result<std::vector<Value>> Executor::call(const ops::Operator& op, std::vector<V
     return op.def->write_boxed(*op.def, emitter, arguments);
   };
   PT2_TRY(std::vector<Value> results, run());
+  kernels::zero_upper_halves();
   PT2_TRY_VOID(count_work(MemoryAccount::inner_work() - inner));
   return results;
 }

@@ -15,6 +15,7 @@
 #include "run/plan/layout.h"
 #include "run/plan/plan.h"
 #include "run/plan/workspace.h"
+#include "upper_halves.h"
 
 namespace pt2::run {
 
@@ -70,6 +71,7 @@ class Case {
       Executor executor(context);
       kernels_.clear();
       const auto found = plan->run(copies(), {.on_step = &note_step}, executor, workspace);
+      left_upper_halves_ = test::upper_halves_in_use().value_or(false);
       EXPECT_TRUE(found) << found.error().text();
       if (!found) return {};
       for (size_t i = 0; i < expected.size(); ++i) compare(i, (*found)[i], expected[i]);
@@ -81,6 +83,8 @@ class Case {
   }
   // The kernels that computed the steps, in their order: "reference" for a step that declined.
   const Names& kernels() const { return kernels_; }
+  // True if the upper halves of vector registers were in use after the last call of the plan.
+  bool left_upper_halves() const { return left_upper_halves_; }
   // True if the plan and the reference executor fail with the same error.
   bool fails_alike() { return outcomes() == Outcomes{.both_fail = true, .agree = true}; }
   // True if both fail with the same error, or neither fails.
@@ -239,6 +243,7 @@ class Case {
   std::vector<Argument> outputs_;
   Names kernels_;
   std::mt19937 random_{7};
+  bool left_upper_halves_ = false;
   bool was_recorded_ = false;
   size_t launches_ = 0;
   bool took_others_ = false;

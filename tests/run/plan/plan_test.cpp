@@ -38,6 +38,16 @@ TEST(Plan, AResidualBlockIsTwoConvolutions) {
   EXPECT_EQ(graph.check(), (Names{"convolution", "convolution"}));
 }
 
+TEST(Plan, CallersFindTheUpperHalvesOfRegistersUnused) {
+  Case graph;
+  const ValueId x = graph.input({1, 64, 20, 20});
+  graph.output(graph.call("conv2d.default", {named("input", Argument(x)),
+                                             named("weight", Argument(graph.weight({64, 1, 3, 3}))),
+                                             named("groups", Argument(int64_t{64}))}));
+  EXPECT_EQ(graph.check(), Names{"convolution"});
+  EXPECT_FALSE(graph.left_upper_halves());
+}
+
 TEST(Plan, AResultThatOthersNeedIsNotJoined) {
   Case graph;
   const ValueId x = graph.input({1, 3, 6, 6});
