@@ -335,7 +335,8 @@ StepPointer Planner::taken(StepPointer step) {
 }
 
 StepPointer Planner::recompose(const BoundNode& node) {
-  return taken(recompose_attention(*this, node));
+  StepPointer step = recompose_attention(*this, node);
+  return taken(step != nullptr ? std::move(step) : recompose_instance_norm(*this, node));
 }
 
 StepPointer Planner::make_step(const BoundNode& node) {

@@ -206,8 +206,10 @@ kernels::Activation take_activation(const Planner& planner, Step::Nodes& nodes);
 // Returns the activation that the node computes; nullopt for others.
 std::optional<kernels::Activation> activation_of(const Planner& planner, const BoundNode& node);
 
-// Returns an attention step for the pattern around a softmax; null if there is none.
+// Returns an attention step for the pattern around a softmax, or a step for what instance_norm is
+// decomposed to, around a batch normalization; null if there is none.
 StepPointer recompose_attention(const Planner& planner, const BoundNode& node);
+StepPointer recompose_instance_norm(const Planner& planner, const BoundNode& node);
 
 // Bytes of the weights' storages, each storage counted once.
 struct WeightBytes {

@@ -1,4 +1,6 @@
 // Normalization of images in groups of channels: group_norm, instance_norm.
+#include <algorithm>
+
 #include "kernels/images/group_norm.h"
 #include "ops/convert.h"
 #include "run/plan/layout.h"
@@ -10,9 +12,10 @@ namespace {
 class GroupNormStep final : public Step {
  public:
   // If `groups` is 0, each channel is a group. Weight and bias are undefined if there are none.
-  GroupNormStep(Nodes nodes, int64_t groups, Tensor weight, Tensor bias, double epsilon,
-                kernels::Activation activation)
+  GroupNormStep(Nodes nodes, const BoundArgument& input, int64_t groups, Tensor weight, Tensor bias,
+                double epsilon, kernels::Activation activation)
       : Step(std::move(nodes)),
+        input_(input),
         groups_(groups),
         weight_(std::move(weight)),
         bias_(std::move(bias)),
@@ -22,7 +25,7 @@ class GroupNormStep final : public Step {
   std::string_view name() const override { return "group_norm"; }
 
   Result<bool> run(Frame& frame) const override {
-    const Tensor* input = frame.tensor(first().arguments[0]);
+    const Tensor* input = frame.tensor(input_);
     if (!is_float(input) || input->dim() < 2) return false;
     kernels::GroupNorm norm{.images = input->size(0),
                             .channels = input->size(1),
@@ -61,6 +64,7 @@ class GroupNormStep final : public Step {
     return !parameter.defined() || parameter.sizes() == Sizes{channels};
   }
 
+  const BoundArgument& input_;
   int64_t groups_;
   Tensor weight_;
   Tensor bias_;
@@ -93,7 +97,61 @@ bool has_half_statistics(const Planner& planner, const BoundNode& node) {
   return dtype && ops::is_half(*dtype) && !is_wide("weight") && !is_wide("bias");
 }
 
+// Returns the `channels` numbers that a parameter repeats; undefined if there is no parameter,
+// nullopt if they are not known. Adds the node that repeats them.
+std::optional<Tensor> repeated_parameter(const Planner& planner, const BoundNode& node,
+                                         std::string_view name, int64_t channels,
+                                         Step::Nodes& nodes) {
+  if (planner.is_none(node, name)) return Tensor();
+  const auto has_channels = [&](const Tensor* numbers) {
+    return numbers != nullptr && numbers->dim() == 1 && numbers->size(0) == channels;
+  };
+  const BoundNode* repeat = planner.only_maker(*Planner::argument(node, name));
+  if (repeat != nullptr && is_operator(*repeat, "aten::repeat")) {
+    const Tensor* once = planner.floats(*repeat, "self");
+    if (!has_channels(once)) return std::nullopt;
+    nodes.push_back(repeat);
+    return planner.row_major(*once);
+  }
+  const Tensor* found = planner.floats(node, name);
+  const auto all = found == nullptr ? std::nullopt : planner.row_major(*found);
+  if (!all || all->dim() != 1 || channels == 0 || all->size(0) % channels != 0) return std::nullopt;
+  const float* numbers = all->data<float>();
+  if (!std::equal(numbers + channels, numbers + all->size(0), numbers)) return std::nullopt;
+  return all->with_view({channels}, {1}, all->storage_offset());
+}
+
 }  // namespace
+
+// run_decompositions() makes the images of a batch channels of one image (ATen/native/
+// Normalization.cpp instance_norm).
+StepPointer recompose_instance_norm(const Planner& planner, const BoundNode& node) {
+  if (!is_operator(node, "aten::_native_batch_norm_legit", "no_stats") ||
+      planner.flag(node, "training") != true)
+    return nullptr;
+  const BoundNode *joined = planner.only_maker(node.arguments[0]),
+                  *parted = planner.only_user(node);
+  if (joined == nullptr || parted == nullptr || !is_reshape(*joined) || !is_reshape(*parted))
+    return nullptr;
+  const BoundArgument& input = joined->arguments[0];
+  const TensorMeta *images = planner.record(input), *one = planner.record(*joined);
+  if (images == nullptr || one == nullptr || images->dtype.dtype() != Dtype::float32 ||
+      images->sizes.size() < 3 || images->sizes.size() != one->sizes.size() || one->sizes[0] != 1 ||
+      images->sizes[1].is_symbolic() ||
+      !std::equal(images->sizes.begin() + 2, images->sizes.end(), one->sizes.begin() + 2) ||
+      !planner.has_sizes_of(*parted, input))
+    return nullptr;
+  const int64_t channels = images->sizes[1].literal();
+  Step::Nodes nodes{joined, &node, parted};
+  auto weight = repeated_parameter(planner, node, "weight", channels, nodes),
+       bias = repeated_parameter(planner, node, "bias", channels, nodes);
+  const auto epsilon = planner.number(node, "eps");
+  if (!weight || !bias || !epsilon) return nullptr;
+  std::ranges::sort(nodes);  // bound nodes lie in program order
+  const kernels::Activation activation = take_activation(planner, nodes);
+  return std::make_unique<GroupNormStep>(std::move(nodes), input, 0, *std::move(weight),
+                                         *std::move(bias), *epsilon, activation);
+}
 
 StepPointer make_group_norm(const Planner& planner, const BoundNode& node) {
   if (!planner.only_first_result_used(node)) return nullptr;
@@ -110,9 +168,9 @@ StepPointer make_group_norm(const Planner& planner, const BoundNode& node) {
   if (!weight || !bias || !epsilon) return nullptr;
   Step::Nodes nodes{&node};
   const kernels::Activation activation = take_activation(planner, nodes);
-  return std::make_unique<GroupNormStep>(std::move(nodes), per_channel ? 0 : *groups,
-                                         *std::move(weight), *std::move(bias), *epsilon,
-                                         activation);
+  return std::make_unique<GroupNormStep>(std::move(nodes), node.arguments[0],
+                                         per_channel ? 0 : *groups, *std::move(weight),
+                                         *std::move(bias), *epsilon, activation);
 }
 
 }  // namespace pt2::run

@@ -1,4 +1,4 @@
-// Plans of products and attention that run_decompositions() took apart.
+// Plans of what run_decompositions() took apart: products, attention, instance normalization.
 #include <algorithm>
 
 #include "run/plan/plan_case.h"
@@ -36,7 +36,7 @@ class RecordedCase : public Case {
 
 // torch.nn.MultiheadAttention has [time, batch * heads, depth] before it parts the heads. Query and
 // key are scaled then; the value is not, so that it lies behind views only.
-TEST(PlanDecomposedProducts, MultiheadAttentionIsAttention) {
+TEST(PlanDecomposed, MultiheadAttentionIsAttention) {
   RecordedCase graph;
   const ValueId q = graph.recorded_input({5, 6, 8}), k = graph.recorded_input({5, 6, 8}),
                 v = graph.recorded_input({5, 6, 8});
@@ -65,7 +65,7 @@ TEST(PlanDecomposedProducts, MultiheadAttentionIsAttention) {
 }
 
 // Keys of three dimensions are turned by another permutation.
-TEST(PlanDecomposedProducts, AttentionOfJoinedHeadsIsAttention) {
+TEST(PlanDecomposed, AttentionOfJoinedHeadsIsAttention) {
   RecordedCase graph;
   const ValueId q = graph.recorded_input({6, 5, 8}), k = graph.recorded_input({6, 7, 8}),
                 v = graph.recorded_input({6, 7, 8});
@@ -114,7 +114,7 @@ class RepeatedCase : public RecordedCase {
   }
 };
 
-TEST(PlanDecomposedProducts, AWeightOfEveryMatrixIsPacked) {
+TEST(PlanDecomposed, AWeightOfEveryMatrixIsPacked) {
   EXPECT_EQ(RepeatedCase({}).check(), Names{"product"});
   RepeatedCase computed({.is_computed = true});
   const Names names = computed.check();
@@ -123,15 +123,43 @@ TEST(PlanDecomposedProducts, AWeightOfEveryMatrixIsPacked) {
   EXPECT_EQ(std::ranges::find(computed.kernels(), "pointwise"), computed.kernels().end());
 }
 
-TEST(PlanDecomposedProducts, AWeightRepeatedForOtherMatricesIsRefused) {
+TEST(PlanDecomposed, AWeightRepeatedForOtherMatricesIsRefused) {
   EXPECT_TRUE(RepeatedCase({.repeats = 5}).fails_alike());
   EXPECT_TRUE(RepeatedCase({.repeats = 5, .is_computed = true}).fails_alike());
 }
 
-TEST(PlanDecomposedProducts, AVectorOfRowsIsNoBias) {
+TEST(PlanDecomposed, AVectorOfRowsIsNoBias) {
   const Names names = RepeatedCase({.bias = {3, 1}}).check();
   EXPECT_EQ(names.front(), "product");
   EXPECT_GT(names.size(), 1U);
+}
+
+// Normalizes the two images of a batch as one with six channels.
+Names names_of_instance_norm(bool repeats) {
+  RecordedCase graph;
+  const Sizes images{2, 3, 4, 5};
+  const ValueId x = graph.recorded_input(images);
+  const auto parameter = [&] {
+    if (!repeats) return graph.weight({6});
+    return graph.made("repeat.default", {6},
+                      {self(graph.weight({3})), named("repeats", ints({2}))});
+  };
+  const ValueId weight = parameter(), bias = parameter();
+  const ValueId normed = graph.calls(
+      "_native_batch_norm_legit.no_stats",
+      {named("input", Argument(graph.view(x, {1, 6, 4, 5}))), named("weight", Argument(weight)),
+       named("bias", Argument(bias)), named("training", Argument(true)),
+       named("momentum", Argument(0.1)), named("eps", Argument(1e-5))},
+      3)[0];
+  graph.record(normed, {1, 6, 4, 5}, Dtype::float32);
+  graph.output(graph.made("relu.default", images, {self(graph.view(normed, images))}));
+  return graph.check();
+}
+
+TEST(PlanDecomposed, InstanceNormalizationIsFound) {
+  EXPECT_EQ(names_of_instance_norm(true), Names{"group_norm"});
+  const Names others = names_of_instance_norm(false);
+  EXPECT_EQ(std::ranges::find(others, "group_norm"), others.end());
 }
 
 }  // namespace
