@@ -145,10 +145,13 @@ std::optional<Tensor> find_repeated(const Planner& planner, const BoundArgument&
     return tensor->with_view({tensor->size(1), tensor->size(2)},
                              {tensor->stride(1), tensor->stride(2)}, tensor->storage_offset());
   }
-  // Views that keep the matrices add and join only dimensions before them.
+  // Views that keep the matrices add and join only dimensions before them. Products may share a
+  // chain of views, so the whole of a long one is not walked for each.
+  constexpr int kMostViews = 4;
   const TensorMeta* wanted = planner.record(operand);
-  const BoundArgument* at = wanted == nullptr || wanted->sizes.size() != 3 ? nullptr : &operand;
-  while (at != nullptr) {
+  if (wanted == nullptr || wanted->sizes.size() != 3) return std::nullopt;
+  const BoundArgument* at = &operand;
+  for (int views = 0; views < kMostViews; ++views) {
     const BoundNode* made = planner.maker(*at);
     const TensorMeta* record = made == nullptr ? nullptr : planner.record(*made);
     if (record == nullptr || record->sizes.size() < 2 ||
