@@ -1,5 +1,6 @@
 // Drops nodes whose result equals one of their arguments: dropout outside of training, detach, a
-// conversion to the dtype that a tensor already has, as_strided with the strides of its argument.
+// conversion to the dtype that a tensor already has, as_strided with the strides of its argument, a
+// view with the sizes that its argument has or had before it was viewed otherwise.
 // Drops the assertions of dtypes that export writes beside conversions, if they certainly hold.
 // Such nodes hide that their neighbors can be fused.
 #include <algorithm>
@@ -28,7 +29,8 @@ struct Idle {
   bool needs_dtype() const { return !result || sharing == ops::Sharing::unless_cast; }
   // True if the argument must have its recorded sizes.
   bool needs_sizes = false;
-  bool straightens() const { return sharing == ops::Sharing::unless_contiguous; }
+  // True if the result may have other strides than the argument.
+  bool changes_strides = false;
 };
 
 // Returns the assertion of the argument's recorded dtype. The device is not compared here either,
@@ -103,6 +105,34 @@ bool shows_row_major(const Graph& graph, const Node& node) {
   return true;
 }
 
+// Returns the tensor that a view shows in another shape, with its elements in the same order; null
+// if the node is no such view.
+const ValueId* reshaped(const Graph& graph, const Node* node) {
+  const ops::Operator op = node != nullptr ? ops::find_operator(node->target) : ops::Operator();
+  if (!op || find_only_output(*node) == nullptr) return nullptr;
+  const Aliasing aliasing = aliasing_of(graph, *node, op);
+  if (!aliasing.view || aliasing.view->inverse != Inverse::reshape) return nullptr;
+  return node->inputs[aliasing.view->input].arg.get_if<ValueId>();
+}
+
+// Returns the tensor that the node shows as it is, directly or behind views with other sizes:
+// x.view(1, n * c, h, w).view(n, c, h, w), which run_decompositions() leaves between two norms.
+// `base` is what the node views itself.
+std::optional<ValueId> shown_unchanged(const Graph& graph, const Node& node, const ValueId* base) {
+  constexpr int kMostViews = 4;
+  const TensorMeta* now = graph.value(*find_only_output(node)).tensor();
+  const auto* sizes = find_argument<ArgumentList>(node, "size");
+  for (int i = 0; i < kMostViews && base != nullptr && now != nullptr; ++i) {
+    const TensorMeta* before = graph.value(*base).tensor();
+    if (before == nullptr) return std::nullopt;
+    if (now->sizes == before->sizes && now->dtype == before->dtype &&
+        (sizes == nullptr || are(graph, sizes, before->sizes)))
+      return *base;
+    base = reshaped(graph, find_maker(graph, *base));
+  }
+  return std::nullopt;
+}
+
 // Returns the node if its result equals its argument. A result of the graph must stay, because
 // callers know it by name.
 std::optional<Idle> find_idle(const Graph& graph, NodeId id) {
@@ -120,11 +150,23 @@ std::optional<Idle> find_idle(const Graph& graph, NodeId id) {
                 .sharing = ops::Sharing::always,
                 .needs_sizes = true};
   const Aliasing aliasing = aliasing_of(graph, node, op);
-  if (!aliasing.view || aliasing.view->inverse != Inverse::same) return std::nullopt;
+  if (!aliasing.view) return std::nullopt;
   const auto* argument = node.inputs[aliasing.view->input].arg.get_if<ValueId>();
-  if (argument == nullptr) return std::nullopt;
-  return Idle{
-      .node = id, .argument = *argument, .result = *result, .sharing = op.def->facts.sharing};
+  if (aliasing.view->inverse == Inverse::reshape)
+    if (const auto shown = shown_unchanged(graph, node, argument))
+      return Idle{.node = id,
+                  .argument = *shown,
+                  .result = *result,
+                  .sharing = ops::Sharing::always,
+                  .needs_sizes = true,
+                  .changes_strides = true};
+  if (argument == nullptr || aliasing.view->inverse != Inverse::same) return std::nullopt;
+  const ops::Sharing sharing = op.def->facts.sharing;
+  return Idle{.node = id,
+              .argument = *argument,
+              .result = *result,
+              .sharing = sharing,
+              .changes_strides = sharing == ops::Sharing::unless_contiguous};
 }
 
 // Removes the nodes that need a dtype which their argument is not proven to have: a file may record
@@ -139,6 +181,18 @@ void leave_unproven(const Graph& graph, const SymbolBindings& hints, bool inputs
   std::erase_if(idle, [&](const Idle& each) {
     return each.needs_dtype() && !proven[static_cast<size_t>(each.argument)];
   });
+}
+
+// Erases the node and then the views that led to it alone from `argument`.
+void erase_with_views(Graph& graph, NodeId id, ValueId argument) {
+  const ValueId* base = reshaped(graph, &graph.node(id));
+  ValueId next = base == nullptr ? argument : *base;
+  PT2_CHECK(graph.erase_node(id).has_value());  // the result has no uses
+  while (next != argument && graph.uses(next).empty()) {
+    const NodeId view = *maker_of(graph, next);
+    next = *reshaped(graph, &graph.node(view));
+    PT2_CHECK(graph.erase_node(view).has_value());
+  }
 }
 
 }  // namespace
@@ -160,7 +214,7 @@ PassResult drop_idle(Program& program, Pipeline&) {
     std::vector<Idle> idle;
     for (const NodeId id : graph.nodes())
       if (const std::optional<Idle> found = find_idle(graph, id))
-        if ((tells_dtypes || !found->needs_dtype()) && (!keeps_strides || !found->straightens()))
+        if ((tells_dtypes || !found->needs_dtype()) && (!keeps_strides || !found->changes_strides))
           idle.push_back(*found);
     if (std::ranges::any_of(idle, &Idle::needs_dtype)) {
       if (!hints) hints = check::hint_bindings(placed_graphs(program));
@@ -176,7 +230,7 @@ PassResult drop_idle(Program& program, Pipeline&) {
       const std::optional<Idle> now = find_idle(graph, each.node);
       if (!now) continue;
       if (now->result) graph.replace_all_uses(*now->result, now->argument);
-      PT2_CHECK(graph.erase_node(now->node).has_value());  // the result has no uses
+      erase_with_views(graph, now->node, now->argument);
       changed = true;
     }
   });
