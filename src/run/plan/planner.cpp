@@ -335,8 +335,9 @@ StepPointer Planner::taken(StepPointer step) {
 }
 
 StepPointer Planner::recompose(const BoundNode& node) {
-  StepPointer step = recompose_attention(*this, node);
-  return taken(step != nullptr ? std::move(step) : recompose_instance_norm(*this, node));
+  for (auto* find : {recompose_attention, recompose_instance_norm, recompose_rms_norm})
+    if (StepPointer step = find(*this, node)) return taken(std::move(step));
+  return nullptr;
 }
 
 StepPointer Planner::make_step(const BoundNode& node) {

@@ -206,10 +206,12 @@ kernels::Activation take_activation(const Planner& planner, Step::Nodes& nodes);
 // Returns the activation that the node computes; nullopt for others.
 std::optional<kernels::Activation> activation_of(const Planner& planner, const BoundNode& node);
 
-// Returns an attention step for the pattern around a softmax, or a step for what instance_norm is
-// decomposed to, around a batch normalization; null if there is none.
+// Each returns a step for the nodes that a function is decomposed to, found from one of them; null
+// if there is none. Attention is found from its softmax, instance_norm from a batch normalization,
+// rms_norm from its root.
 StepPointer recompose_attention(const Planner& planner, const BoundNode& node);
 StepPointer recompose_instance_norm(const Planner& planner, const BoundNode& node);
+StepPointer recompose_rms_norm(const Planner& planner, const BoundNode& node);
 
 // Bytes of the weights' storages, each storage counted once.
 struct WeightBytes {

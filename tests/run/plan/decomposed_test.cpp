@@ -1,4 +1,4 @@
-// Plans of what run_decompositions() took apart: products, attention, instance normalization.
+// Plans of what run_decompositions() took apart: products, attention, normalization.
 #include <algorithm>
 
 #include "run/plan/plan_case.h"
@@ -160,6 +160,71 @@ TEST(PlanDecomposed, InstanceNormalizationIsFound) {
   EXPECT_EQ(names_of_instance_norm(true), Names{"group_norm"});
   const Names others = names_of_instance_norm(false);
   EXPECT_EQ(std::ranges::find(others, "group_norm"), others.end());
+}
+
+// x / sqrt(mean(x * x) + epsilon) * weight, as models write it.
+struct WrittenNorm {
+  std::string square = "pow.Tensor_Scalar";
+  bool divides = false;
+  bool is_weight_first = false;
+  Sizes dims{-1};
+  Sizes weight{6};            // none if empty
+  bool scales_other = false;  // another tensor than the one whose mean is taken
+  bool keeps_dim = true;
+  double alpha = 1;
+};
+Names names_of(const WrittenNorm& norm) {
+  RecordedCase graph;
+  const Sizes sizes{6, 6, 6};
+  Sizes means = sizes;
+  for (const int64_t dim : norm.dims) means[static_cast<size_t>(dim < 0 ? dim + 3 : dim)] = 1;
+  if (!norm.keeps_dim) means = {6, 6};
+  const ValueId x = graph.recorded_input(sizes), y = graph.recorded_input(sizes);
+  std::vector<NamedArgument> squared{self(x)};
+  if (norm.square == "pow.Tensor_Scalar")
+    squared.push_back(named("exponent", Argument(int64_t{2})));
+  if (norm.square == "mul.Tensor") squared.push_back(other(x));
+  const ValueId square = graph.made(norm.square, sizes, std::move(squared));
+  const ValueId mean = graph.made(
+      "mean.dim", means,
+      {self(square), named("dim", ints(norm.dims)), named("keepdim", Argument(norm.keeps_dim))});
+  const ValueId sum = graph.made(
+      "add.Tensor", means,
+      {self(mean), named("other", Argument(1e-3)), named("alpha", Argument(norm.alpha))});
+  const ValueId root =
+      graph.made(norm.divides ? "sqrt.default" : "rsqrt.default", means, {self(sum)});
+  const ValueId scaled = norm.scales_other ? y : x;
+  ValueId last =
+      graph.made(norm.divides ? "div.Tensor" : "mul.Tensor", sizes, {self(scaled), other(root)});
+  if (!norm.weight.empty()) {
+    const ValueId weight = graph.weight(norm.weight);
+    graph.record(weight, norm.weight, Dtype::float32);
+    last = norm.is_weight_first ? graph.made("mul.Tensor", sizes, {self(weight), other(last)})
+                                : graph.made("mul.Tensor", sizes, {self(last), other(weight)});
+  }
+  graph.output(last);
+  return graph.check();
+}
+
+TEST(PlanDecomposed, RmsNormAsModelsWriteItIsFound) {
+  for (const std::string square : {"pow.Tensor_Scalar", "mul.Tensor", "square.default"})
+    for (const bool flag : {false, true})
+      EXPECT_EQ(names_of({.square = square, .divides = flag, .is_weight_first = flag}),
+                Names{"rms_norm"});
+  EXPECT_EQ(names_of({.weight = {}}), Names{"rms_norm"});
+  EXPECT_EQ(names_of({.dims = {2}}), Names{"rms_norm"});
+  EXPECT_EQ(names_of({.dims = {2, 1}, .weight = {6, 6}}), Names{"rms_norm"});
+  EXPECT_EQ(names_of({.weight = {6, 1}}).front(), "rms_norm");
+  EXPECT_EQ(names_of({.dims = {1, 2}}).front(), "rms_norm");
+}
+
+TEST(PlanDecomposed, OtherMeansAreNoRmsNorm) {
+  for (const WrittenNorm& norm :
+       {WrittenNorm{.dims = {1}}, WrittenNorm{.dims = {0, 2}}, WrittenNorm{.scales_other = true},
+        WrittenNorm{.keeps_dim = false}, WrittenNorm{.alpha = 2}}) {
+    const Names names = names_of(norm);
+    EXPECT_EQ(std::ranges::find(names, "rms_norm"), names.end());
+  }
 }
 
 }  // namespace

@@ -70,9 +70,10 @@ class SoftmaxStep final : public Step {
 class NormStep final : public Step {
  public:
   // Weight and bias are row-major, and undefined if there are none.
-  NormStep(const BoundNode& node, bool subtracts_mean, Sizes normalized, Tensor weight, Tensor bias,
-           double epsilon)
-      : Step({&node}),
+  NormStep(Nodes nodes, const BoundArgument& input, bool subtracts_mean, Sizes normalized,
+           Tensor weight, Tensor bias, double epsilon)
+      : Step(std::move(nodes)),
+        input_(input),
         subtracts_mean_(subtracts_mean),
         normalized_(std::move(normalized)),
         weight_(std::move(weight)),
@@ -82,7 +83,7 @@ class NormStep final : public Step {
   std::string_view name() const override { return subtracts_mean_ ? "layer_norm" : "rms_norm"; }
 
   Result<bool> run(Frame& frame) const override {
-    const Tensor* input = frame.tensor(first().arguments[0]);
+    const Tensor* input = frame.tensor(input_);
     if (!is_float(input) || input->sizes().size() < normalized_.size() ||
         !std::equal(normalized_.rbegin(), normalized_.rend(), input->sizes().rbegin()))
       return false;
@@ -105,12 +106,61 @@ class NormStep final : public Step {
   }
 
  private:
+  const BoundArgument& input_;
   bool subtracts_mean_;
   Sizes normalized_;
   Tensor weight_;
   Tensor bias_;
   double epsilon_;
 };
+
+bool is_same(const BoundArgument& a, const BoundArgument& b) {
+  const auto id = Frame::value_id(a);
+  return id && id == Frame::value_id(b);
+}
+
+// Returns the argument that the node squares; null for other nodes.
+const BoundArgument* squared(const Planner& planner, const BoundNode& node) {
+  const bool squares =
+      is_operator(node, "aten::square") ||
+      (is_operator(node, "aten::pow", "Tensor_Scalar") &&
+       planner.number(node, "exponent") == 2.0) ||
+      (is_operator(node, "aten::mul", "Tensor") && is_same(node.arguments[0], node.arguments[1]));
+  return squares ? &node.arguments[0] : nullptr;
+}
+
+// Returns the sizes of the last dimensions if the node takes their mean, and of no others.
+std::optional<Sizes> averaged_sizes(const Planner& planner, const BoundNode& node) {
+  const TensorMeta* input = planner.record(node.arguments[0]);
+  auto dims = planner.integers(node, "dim");
+  if (!is_operator(node, "aten::mean", "dim") || planner.flag(node, "keepdim") != true ||
+      !planner.is_none(node, "dtype") || input == nullptr ||
+      input->dtype.dtype() != Dtype::float32 || !dims || dims->empty())
+    return std::nullopt;
+  const auto rank = static_cast<int64_t>(input->sizes.size());
+  for (int64_t& dim : *dims) dim += dim < 0 ? rank : 0;
+  std::ranges::sort(*dims);
+  Sizes sizes;
+  for (size_t i = 0; i < dims->size(); ++i) {
+    const int64_t dim = rank - static_cast<int64_t>(dims->size() - i);
+    if ((*dims)[i] != dim || dim < 0 || input->sizes[static_cast<size_t>(dim)].is_symbolic())
+      return std::nullopt;
+    sizes.push_back(input->sizes[static_cast<size_t>(dim)].literal());
+  }
+  return sizes;
+}
+
+// Returns the weight of these sizes that the node multiplies the result of `normed` with; nullopt
+// for other nodes.
+std::optional<Tensor> weight_after(const Planner& planner, const BoundNode& normed,
+                                   const BoundNode& node, const Sizes& sizes) {
+  if (!is_operator(node, "aten::mul", "Tensor")) return std::nullopt;
+  const size_t other = Planner::takes(node.arguments[0], normed) ? 1 : 0;
+  const auto id = Frame::value_id(node.arguments[other]);
+  const Tensor* weight = id ? planner.floats(*id) : nullptr;
+  if (weight == nullptr || weight->sizes() != sizes) return std::nullopt;
+  return planner.row_major(*weight);
+}
 
 // Returns a weight or bias; undefined if there is none, nullopt if it is not known.
 std::optional<Tensor> row_of(const Planner& planner, const BoundNode& node, std::string_view name,
@@ -153,8 +203,40 @@ StepPointer make_norm(const Planner& planner, const BoundNode& node) {
   auto weight = row_of(planner, node, "weight", *normalized);
   auto bias = row_of(planner, node, "bias", *normalized);
   if (!weight || !bias) return nullptr;
-  return std::make_unique<NormStep>(node, !is_rms, *normalized, *std::move(weight),
-                                    *std::move(bias), *epsilon);
+  return std::make_unique<NormStep>(Step::Nodes{&node}, node.arguments[0], !is_rms, *normalized,
+                                    *std::move(weight), *std::move(bias), *epsilon);
+}
+
+// x * rsqrt(mean(x * x) + epsilon) * weight, as most language models write it and
+// run_decompositions() writes aten::rms_norm (torch/_decomp). `node` takes the root.
+StepPointer recompose_rms_norm(const Planner& planner, const BoundNode& node) {
+  const bool inverts = is_operator(node, "aten::rsqrt");
+  if (!inverts && !is_operator(node, "aten::sqrt")) return nullptr;
+  const BoundNode* sum = planner.only_maker(node.arguments[0]);
+  const bool adds = sum != nullptr && (is_operator(*sum, "aten::add", "Tensor") ||
+                                       is_operator(*sum, "aten::add", "Scalar"));
+  if (!adds || planner.number(*sum, "alpha") != 1.0) return nullptr;
+  const auto epsilon = planner.number(*sum, "other");
+  const BoundNode* mean = planner.only_maker(sum->arguments[0]);
+  const auto sizes = epsilon && mean != nullptr ? averaged_sizes(planner, *mean) : std::nullopt;
+  const BoundNode* square = sizes ? planner.only_maker(mean->arguments[0]) : nullptr;
+  const BoundArgument* input = square == nullptr ? nullptr : squared(planner, *square);
+  const BoundNode* normed = input == nullptr ? nullptr : planner.only_user(node);
+  if (normed == nullptr || !is_operator(*normed, inverts ? "aten::mul" : "aten::div", "Tensor"))
+    return nullptr;
+  const BoundArgument &left = normed->arguments[0], &right = normed->arguments[1];
+  const bool scales = (is_same(left, *input) && Planner::takes(right, node)) ||
+                      (inverts && Planner::takes(left, node) && is_same(right, *input));
+  if (!scales) return nullptr;
+  Step::Nodes nodes{square, mean, sum, &node, normed};
+  Tensor weight;
+  if (const BoundNode* last = planner.only_user(*normed))
+    if (auto found = weight_after(planner, *normed, *last, *sizes)) {
+      weight = *std::move(found);
+      nodes.push_back(last);
+    }
+  return std::make_unique<NormStep>(std::move(nodes), *input, false, *sizes, std::move(weight),
+                                    Tensor(), *epsilon);
 }
 
 }  // namespace pt2::run
