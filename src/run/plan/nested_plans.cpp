@@ -67,7 +67,7 @@ Result<std::vector<Value>> NestedPlans::run(const BoundGraph& graph, std::vector
   if (calls != nullptr && calls->recording != nullptr) {
     PT2_TRY_VOID(executor.count_work(calls->work));
     PT2_TRY(const bool ran, calls->recording->run(given, executor.cancellation(), &executor));
-    if (ran) return copies_of(calls->recording->outputs(), workspace_.memory);
+    if (ran) return calls->recording->results(workspace_.memory);
     calls->note_refusal();
     calls = nullptr;
   }
@@ -83,7 +83,7 @@ Result<std::vector<Value>> NestedPlans::run(const BoundGraph& graph, std::vector
   calls->work = executor.work() - work - recording->repeated_work();
   calls->refused = !recording->is_usable() || !workspace_.may_hold_nested(recording->bytes());
   if (calls->refused) return results;
-  results = copies_of(recording->outputs(), workspace_.memory);
+  results = recording->results(workspace_.memory);
   calls->recording = std::move(recording);
   return results;
 }

@@ -267,8 +267,8 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
     for_each_value(output, [&](ValueId id) { frame.as_written(id); });
     PT2_TRY(Value value, evaluate_argument(output, frame.values));
     if (recording != nullptr) {
-      // A recording's results are row-major. Views of state may not be, but a call that returns
-      // them is not recorded.
+      // A recording's results are row-major. Views of state must not be copied, so a call that
+      // returns other ones is not recorded.
       if (const auto* tensor = value.get_if<Tensor>();
           tensor != nullptr && tensor->numel() > 0 && !recording->is_state(*tensor))
         value = Value(to_row_major(frame, *tensor));

@@ -275,7 +275,7 @@ class PlannedEngine final : public Engine {
     const Writes writes = writes_of_program();
     has_state_ = writes != Writes::none;
     std::optional<Program> in_place;
-    if (writes == Writes::large) in_place = updating_in_place(source_);
+    if (has_state_) in_place = updating_in_place(source_);
     updates_in_place_ = in_place.has_value();
     const NodeElements elements =
         has_state_ ? NodeElements() : node_elements(source_.program.graph);
@@ -507,7 +507,7 @@ class PlannedSession final : public EngineSession {
       if (recording == nullptr) return Results();
       PT2_TRY(const bool ran, recording->run(given_, cancellation));
       if (!ran) return Results();
-      Results results = copies_of(recording->outputs(), workspace.memory);
+      Results results = recording->results(workspace.memory);
       workspace.memory.finish_run();
       return results;
     });
@@ -560,6 +560,15 @@ class PlannedSession final : public EngineSession {
     return true;
   }
 
+  // Returns the inputs that a recording takes for state: tensors that no call brings.
+  std::vector<Tensor> state_of(std::span<const Value> inputs) const {
+    std::vector<Tensor> out;
+    if (!engine_.has_state()) return out;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (plan_->changing[i] && !plan_->given[i]) out.push_back(*inputs[i].get_if<Tensor>());
+    return out;
+  }
+
   // Runs the call in full or repeats its recording. The second call with inputs of the same sizes
   // is recorded.
   Result<std::vector<Value>> run_in(Workspace& workspace, std::vector<Value> inputs,
@@ -579,7 +588,7 @@ class PlannedSession final : public EngineSession {
       if (counting.count_work(calls->work)) {
         PT2_TRY(const bool ran, calls->recording->run(given_, call.cancellation, &counting));
         count_call(counting.work());
-        if (ran) return copies_of(calls->recording->outputs(), workspace.memory);
+        if (ran) return calls->recording->results(workspace.memory, state_of(inputs));
         calls->note_refusal();
       }
       calls = nullptr;
@@ -591,9 +600,7 @@ class PlannedSession final : public EngineSession {
       if (calls != nullptr) calls->bytes = workspace.memory.most_used_in_run();
       return results;
     }
-    std::vector<Tensor> state;
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (plan_->changing[i] && !plan_->given[i]) state.push_back(*inputs[i].get_if<Tensor>());
+    const std::vector<Tensor> state = state_of(inputs);
     auto recording = std::make_unique<Recording>(*plan_->graph->graph, calls->bytes, false);
     workspace.memory = MemoryPool();  // the recording has its own; later calls need no other
     Result<std::vector<Value>> computed =
@@ -611,7 +618,7 @@ class PlannedSession final : public EngineSession {
           result = Value(recording->of_state(*tensor, state));
       return results;
     }
-    results = copies_of(recording->outputs(), workspace.memory);
+    results = recording->results(workspace.memory, state);
     calls->recording = std::move(recording);
     workspace.recordings.limit_memory();
     return results;

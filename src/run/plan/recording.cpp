@@ -232,6 +232,10 @@ Tensor Recording::of_state(const Tensor& tensor, std::span<const Tensor> state) 
 void Recording::add_output(const Value& value) {
   const auto* tensor = value.get_if<Tensor>();
   if (tensor == nullptr || !is_recordable(value)) return give_up();
+  if (is_state(*tensor)) {
+    outputs_.push_back(*tensor);
+    return;
+  }
   // The full call would return the caller's own tensor.
   for (const Tensor& input : copies_inputs_ ? std::span<const Tensor>() : std::span(inputs_))
     if (input.storage() == tensor->storage()) return give_up();
@@ -270,12 +274,16 @@ void RecordedCalls::note_refusal() {
   if (refused) recording.reset();
 }
 
-std::vector<Value> copies_of(std::span<const Tensor> results, MemoryPool& memory) {
+std::vector<Value> Recording::results(MemoryPool& memory, std::span<const Tensor> state) const {
   std::vector<Value> out;
-  out.reserve(results.size());
-  for (const Tensor& result : results) {
-    Tensor copy = memory.tensor(result.dtype(), result.sizes());
-    copy_to_contiguous(result, copy.raw_data());
+  out.reserve(outputs_.size());
+  for (const Tensor& output : outputs_) {
+    if (is_state(output)) {
+      out.emplace_back(of_state(output, state));
+      continue;
+    }
+    Tensor copy = memory.tensor(output.dtype(), output.sizes());
+    copy_to_contiguous(output, copy.raw_data());
     out.emplace_back(std::move(copy));
   }
   return out;

@@ -91,6 +91,9 @@ class Recording {
 
   // Row-major results; valid until the next run.
   std::span<const Tensor> outputs() const { return outputs_; }
+  // Returns the results in memory of their own, and results that are views of a copy of state as
+  // views of the state, as a full call does.
+  std::vector<Value> results(MemoryPool& memory, std::span<const Tensor> state = {}) const;
   // Bytes that the recording holds.
   uint64_t bytes() const { return memory_.bytes() + fixed_memory_.bytes() + kept_bytes_; }
 
@@ -147,9 +150,6 @@ struct RecordedCalls {
   // that memory.
   bool is_large() const { return bytes > uint64_t{16} << 20; }
 };
-
-// Returns copies of a recording's results in memory of their own.
-std::vector<Value> copies_of(std::span<const Tensor> results, MemoryPool& memory);
 
 // The last few kinds of calls of a workspace, told apart by the sizes of their inputs.
 class Recordings {

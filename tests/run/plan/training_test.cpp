@@ -1,4 +1,6 @@
 // Plans of training programs: batch statistics, and state that the program writes.
+#include <functional>
+
 #include "package/saved.h"
 #include "pt2/ir/program.h"
 #include "pt2/model.h"
@@ -77,26 +79,67 @@ TEST(PlanTraining, OneNumberHasNoVariance) {
   EXPECT_EQ(graph.check(), Names{"batch_norm"});
 }
 
-// Returns a program with a view of its buffer `total`, which is written after the last node, as a
-// result.
-std::shared_ptr<const Package> package_with_view_of_state(const std::string& view,
-                                                          std::vector<NamedArgument> arguments) {
+// Returns the program of the buffer `total`, which is written after the last node, with other
+// outputs: `change` adds nodes.
+std::shared_ptr<const Package> package_with(
+    const std::function<void(Graph&, std::vector<Argument>&)>& change) {
   const auto package = corpus_package("buffer_mutation_functional");
   PackageContents contents = package_contents(*package).value();
   Program program = *package->program("model").value();
-  Graph& graph = program.graph;
-  std::vector<Argument> outputs(graph.outputs().begin(), graph.outputs().end());
-  const ValueId result = *outputs[2].get_if<ValueId>();
-  arguments.insert(arguments.begin(), named("self", Argument(*graph.find_value("b_total"))));
-  const ValueId seen = *graph.add_value({.name = "seen", .meta = graph.value(result).meta});
-  graph.add_node({.target = "torch.ops.aten." + view,
-                  .inputs = std::move(arguments),
-                  .outputs = {Argument(seen)}});
-  outputs[2] = Argument(seen);
-  graph.set_outputs(outputs);
-  program.signature.output_specs[2].arg.name = "seen";
+  std::vector<Argument> outputs(program.graph.outputs().begin(), program.graph.outputs().end());
+  change(program.graph, outputs);
+  program.graph.set_outputs(outputs);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    program.signature.output_specs[i].arg.name =
+        program.graph.value(*outputs[i].get_if<ValueId>()).name;
   contents.programs[0].json = program_json(program);
   return std::make_shared<const Package>(test::saved(contents));
+}
+
+// Adds a node whose result has the recorded type of `like`.
+ValueId add_node(Graph& graph, const std::string& name, const std::string& target,
+                 std::vector<NamedArgument> arguments, const std::string& like) {
+  const ValueId made =
+      *graph.add_value({.name = name, .meta = graph.value(*graph.find_value(like)).meta});
+  graph.add_node({.target = "torch.ops.aten." + target,
+                  .inputs = std::move(arguments),
+                  .outputs = {Argument(made)}});
+  return made;
+}
+
+// A program with a view of its state as a result.
+std::shared_ptr<const Package> package_with_view_of_state(const std::string& view,
+                                                          std::vector<NamedArgument> arguments) {
+  return package_with([&](Graph& graph, std::vector<Argument>& outputs) {
+    arguments.insert(arguments.begin(), named("self", Argument(*graph.find_value("b_total"))));
+    outputs[2] = Argument(add_node(graph, "seen", view, arguments, "mul"));
+  });
+}
+
+// A program that writes two numbers of its state, and returns the new state if `returns_state`.
+std::shared_ptr<const Package> package_with_updated_part(bool returns_state) {
+  const auto range = [](int64_t start) {
+    return std::vector<NamedArgument>{
+        named("dim", Argument(int64_t{0})), named("start", Argument(start)),
+        named("end", Argument(start + 2)), named("step", Argument(int64_t{1}))};
+  };
+  return package_with([&](Graph& graph, std::vector<Argument>& outputs) {
+    std::vector<NamedArgument> part = range(1), whole = range(0);
+    part.insert(part.begin(), named("self", Argument(*graph.find_value("x"))));
+    const ValueId two = add_node(graph, "two", "slice.Tensor", part, "x");
+    TensorMeta meta = *graph.value(two).tensor();
+    meta.sizes = {SymInt(2)};
+    graph.set_value_meta(two, std::move(meta));
+    whole.insert(whole.begin(), {named("self", Argument(*graph.find_value("b_total"))),
+                                 named("src", Argument(two))});
+    const ValueId updated = add_node(graph, "updated", "slice_scatter.default", whole, "b_total");
+    outputs[1] = Argument(updated);
+    outputs[2] = Argument(
+        returns_state
+            ? updated
+            : add_node(graph, "scaled", "mul.Tensor",
+                       {named("self", Argument(updated)), named("other", Argument(2.0))}, "x"));
+  });
 }
 
 // Recorded calls write the same state as full calls, and each session has its own state.
@@ -143,6 +186,11 @@ TEST(PlanTraining, ResultsMayBeViewsOfState) {
   check_calls_with_state(package_with_view_of_state(
       "expand.default",
       {named("size", ArgumentList{ListKind::ints, {Argument(int64_t{2}), Argument(int64_t{3})}})}));
+}
+
+TEST(PlanTraining, PartsOfStateAreWrittenInPlace) {
+  for (const bool returns_state : {false, true})
+    check_calls_with_state(package_with_updated_part(returns_state));
 }
 
 }  // namespace
