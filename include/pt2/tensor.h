@@ -65,8 +65,8 @@ class Tensor {
  public:
   // Makes an undefined tensor: no storage, dtype float32, sizes {0}. `defined()` is false.
   Tensor();
-  // These are defined in tensor.cpp to keep the code of every operator small: copying or destroying
-  // two vectors and a shared pointer inline takes a page of code each time.
+  // These are defined in tensor.cpp to keep the code of every operator small. Copies share sizes
+  // and strides and allocate nothing. Assigning to a tensor ends references to its sizes.
   Tensor(const Tensor&);
   Tensor(Tensor&&) noexcept;
   Tensor& operator=(const Tensor&);
@@ -111,14 +111,14 @@ class Tensor {
     return numel_ == 0 || (storage_ != nullptr && storage_->data() != nullptr);
   }
   Dtype dtype() const { return dtype_; }
-  const Sizes& sizes() const { return sizes_; }
-  const Sizes& strides() const { return strides_; }
+  const Sizes& sizes() const { return layout().sizes; }
+  const Sizes& strides() const { return layout().strides; }
   int64_t storage_offset() const { return offset_; }
-  int64_t dim() const { return static_cast<int64_t>(sizes_.size()); }
+  int64_t dim() const { return static_cast<int64_t>(sizes().size()); }
   // Return the size or stride of a dimension from 0 to dim() - 1, unchecked. Negative dimensions do
   // not count from the end as in Python.
-  int64_t size(int64_t dim) const { return sizes_[static_cast<size_t>(dim)]; }
-  int64_t stride(int64_t dim) const { return strides_[static_cast<size_t>(dim)]; }
+  int64_t size(int64_t dim) const { return sizes()[static_cast<size_t>(dim)]; }
+  int64_t stride(int64_t dim) const { return strides()[static_cast<size_t>(dim)]; }
   int64_t numel() const { return numel_; }
   // Returns the bytes of the elements, not of the storage.
   int64_t nbytes() const { return numel_ * dtype_size(dtype_); }
@@ -191,6 +191,14 @@ class Tensor {
   Tensor as_wrapped_number() const;
 
  private:
+  struct Layout {
+    Sizes sizes;
+    Sizes strides;
+  };
+  static const Layout& undefined_layout();
+  const Layout& layout() const { return layout_ != nullptr ? *layout_ : undefined_layout(); }
+  void set_layout(Sizes sizes, Sizes strides);
+
   bool has_type(Dtype wanted) const;
   void check_as(Dtype wanted) const;
   void check_given(const char* function, Dtype type, size_t values) const;
@@ -198,8 +206,7 @@ class Tensor {
   Result<void> check_block(Dtype wanted) const;
 
   std::shared_ptr<Storage> storage_;
-  Sizes sizes_{0};
-  Sizes strides_{1};
+  std::shared_ptr<const Layout> layout_;  // null: sizes {0}, strides {1}
   int64_t offset_ = 0;
   int64_t numel_ = 0;
   Dtype dtype_ = Dtype::float32;

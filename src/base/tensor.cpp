@@ -170,6 +170,15 @@ Tensor& Tensor::operator=(const Tensor&) = default;
 Tensor& Tensor::operator=(Tensor&&) noexcept = default;
 Tensor::~Tensor() = default;
 
+const Tensor::Layout& Tensor::undefined_layout() {
+  static const Layout layout{{0}, {1}};
+  return layout;
+}
+
+void Tensor::set_layout(Sizes sizes, Sizes strides) {
+  layout_ = std::make_shared<const Layout>(Layout{std::move(sizes), std::move(strides)});
+}
+
 Tensor Tensor::zeros(Dtype dtype, Sizes sizes) {
   Sizes strides = contiguous_strides(sizes);
   return zeros_strided(dtype, std::move(sizes), std::move(strides));
@@ -186,8 +195,7 @@ Tensor Tensor::zeros_strided(Dtype dtype, Sizes sizes, Sizes strides) {
   if (!numel || !reach || *reach > INT64_MAX / 16) throw std::bad_alloc();
   Tensor tensor;
   tensor.storage_ = Storage::allocate(static_cast<size_t>(*reach * dtype_size(dtype)));
-  tensor.sizes_ = std::move(sizes);
-  tensor.strides_ = std::move(strides);
+  tensor.set_layout(std::move(sizes), std::move(strides));
   tensor.numel_ = *numel;
   tensor.dtype_ = dtype;
   return tensor;
@@ -201,8 +209,8 @@ Tensor Tensor::without_elements(Dtype dtype, Sizes sizes) {
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.numel_ = *numel;
-  tensor.strides_ = contiguous_strides(sizes);
-  tensor.sizes_ = std::move(sizes);
+  Sizes strides = contiguous_strides(sizes);
+  tensor.set_layout(std::move(sizes), std::move(strides));
   return tensor;
 }
 
@@ -234,8 +242,7 @@ Result<Tensor> Tensor::view_of(std::shared_ptr<Storage> storage, Dtype dtype, Si
     return invalid("found a storage without memory, expected one that holds the elements");
   Tensor tensor;
   tensor.storage_ = std::move(storage);
-  tensor.sizes_ = std::move(sizes);
-  tensor.strides_ = std::move(strides);
+  tensor.set_layout(std::move(sizes), std::move(strides));
   tensor.offset_ = *numel > 0 ? storage_offset : std::min(storage_offset, available);
   tensor.numel_ = *numel;
   tensor.dtype_ = dtype;
@@ -244,11 +251,12 @@ Result<Tensor> Tensor::view_of(std::shared_ptr<Storage> storage, Dtype dtype, Si
 
 bool Tensor::is_contiguous() const {
   if (numel_ == 0) return true;
+  const auto& [sizes, strides] = layout();
   int64_t expected = 1;
-  for (size_t i = sizes_.size(); i-- > 0;) {
-    if (sizes_[i] == 1) continue;
-    if (strides_[i] != expected) return false;
-    expected *= sizes_[i];
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 1) continue;
+    if (strides[i] != expected) return false;
+    expected *= sizes[i];
   }
   return true;
 }
@@ -257,15 +265,14 @@ Tensor Tensor::with_view(Sizes sizes, Sizes strides, int64_t storage_offset) con
   Tensor out = *this;
   out.numel_ = 1;
   for (int64_t size : sizes) out.numel_ *= size;
-  out.sizes_ = std::move(sizes);
-  out.strides_ = std::move(strides);
+  out.set_layout(std::move(sizes), std::move(strides));
   out.offset_ = storage_offset;
   out.wrapped_number_ = false;
   return out;
 }
 
 Tensor Tensor::as_wrapped_number() const {
-  PT2_CHECK(sizes_.empty());
+  PT2_CHECK(sizes().empty());
   Tensor out = *this;
   out.wrapped_number_ = true;
   return out;
@@ -294,7 +301,7 @@ void copy_to_contiguous(const Tensor& source, std::byte* out) {
 
 Tensor Tensor::contiguous() const {
   if (is_contiguous()) return *this;
-  Tensor out = zeros(dtype_, sizes_);
+  Tensor out = zeros(dtype_, sizes());
   copy_to_contiguous(*this, out.raw_data());
   return out;
 }
@@ -306,17 +313,17 @@ Result<Tensor> Tensor::try_contiguous() const {
 Tensor Tensor::clone() const {
   if (!has_memory())
     misused("clone() of a tensor " + type_text() + " that has no memory for its elements");
-  if (!is_dense(sizes_, strides_)) {
-    Tensor out = zeros(dtype_, sizes_);
+  if (!is_dense(sizes(), strides())) {
+    Tensor out = zeros(dtype_, sizes());
     copy_to_contiguous(*this, out.raw_data());
     return out;
   }
-  Tensor out = zeros_strided(dtype_, sizes_, strides_);
+  Tensor out = zeros_strided(dtype_, sizes(), strides());
   if (numel_ > 0) std::memcpy(out.raw_data(), raw_data(), static_cast<size_t>(nbytes()));
   return out;
 }
 
-std::string Tensor::type_text() const { return pt2::type_text(dtype_, sizes_); }
+std::string Tensor::type_text() const { return pt2::type_text(dtype_, sizes()); }
 
 bool Tensor::has_type(Dtype wanted) const {
   return dtype_ == wanted || holds_bits_of(dtype_, wanted);

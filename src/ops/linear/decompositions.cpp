@@ -154,7 +154,8 @@ Result<void> pinv_tensors(Tensor& out, const Tensor& self, const OptionalTensor&
   const Input<double> absolute(of_batch(atol)), relative(of_batch(rtol));
   PT2_TRY(WideSvd svd, wide_svd(matrices, false));
   for (int64_t i = 0; i < absolute.size(); ++i) {
-    const std::optional<double> given = rtol ? std::optional(relative[i]) : std::nullopt;
+    std::optional<double> given;
+    if (rtol) given = relative[i];
     const double least = cutoff(values_of(svd.s, i), tolerances_of(self, absolute[i], given));
     double* values = svd.s.data<double>() + i * svd.s.sizes().back();
     for (int64_t j = 0; j < svd.s.sizes().back(); ++j)

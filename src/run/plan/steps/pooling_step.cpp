@@ -40,7 +40,7 @@ class PoolingStep final : public Step {
     const BoundArgument& argument = first().arguments[0];
     const Tensor* input = frame.tensor(argument);
     if (!is_float(input) || input->sizes().size() != spatial_ + 2) return false;
-    const Sizes& in = input->sizes();
+    const Sizes in = input->sizes();
     Pooling plane = plane_, depth = depth_;
     plane.batch = in[0];
     plane.channels = depth.channels = in[1];
