@@ -22,6 +22,9 @@ constexpr int64_t kMostRows = 4;
 constexpr int64_t kRowProductWork = int64_t{1} << 15;
 // Columns of a task: a multiple of whole vectors, so that no sum depends on the split.
 constexpr int64_t kColumnStep = 64;
+// Products are added up in blocks of this depth: the rounding errors of few rows are then about as
+// small as those of PyTorch, which sums the parts of a row in lanes.
+constexpr int64_t kSumDepth = 32;
 // True if 16 sums fit in registers beside their operands.
 constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM;
 
@@ -140,8 +143,8 @@ void sum_vectors(const RowProduct& product, const typename Elements::Element* we
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) totals[r][v] = hn::Zero(Floats());
-  for (int64_t begin = 0; begin < product.depth; begin += kTileDepth) {
-    const int64_t end = std::min(product.depth, begin + kTileDepth);
+  for (int64_t begin = 0; begin < product.depth; begin += kSumDepth) {
+    const int64_t end = std::min(product.depth, begin + kSumDepth);
     V sums[kRows][kVectors];
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r)

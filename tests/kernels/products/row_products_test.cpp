@@ -64,5 +64,25 @@ TEST(RowProductsTest, EqualAPlainLoopForAnyNumberOfThreads) {
   });
 }
 
+// All terms are equal, so that each rounding of one long sum errs in the same direction.
+TEST(RowProductsTest, LongSumsHaveSmallErrors) {
+  test::on_every_target([&] {
+    for (const bool turned : {false, true}) {
+      RowProduct product{.rows = 1, .columns = 80, .depth = 512, .turned = turned};
+      const std::vector<float> left(512, 1.0f), right(512 * 80, 0.1f);
+      std::vector<float> out(80);
+      product.left_stride = product.depth;
+      product.right_stride = turned ? product.depth : product.columns;
+      product.out_stride = product.columns;
+      product.left = left.data();
+      product.right = right.data();
+      product.out = out.data();
+      multiply_rows(product);
+      const double sum = 512 * double{0.1f};
+      for (const float each : out) ASSERT_NEAR(each, sum, 1e-6 * sum);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace pt2::kernels
