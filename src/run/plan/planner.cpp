@@ -240,9 +240,12 @@ void find_releases(const Graph& graph, std::vector<StepPointer>& steps) {
 const Tensor* elements_of(const Value* value) {
   const auto* tensor = value == nullptr ? nullptr : value->get_if<Tensor>();
   if (tensor == nullptr || !tensor->defined() || tensor->numel() == 0) return nullptr;
-  // With stride 0 a few elements stand for any number of them. A copy must not be larger than the
-  // file.
-  if (static_cast<uint64_t>(tensor->nbytes()) > tensor->storage()->size()) return nullptr;
+  // With stride 0 a few elements stand for any number of them. A large copy must not be larger than
+  // the file.
+  constexpr uint64_t kSmall = uint64_t{16} << 10;
+  if (static_cast<uint64_t>(tensor->nbytes()) >
+      std::max(uint64_t{tensor->storage()->size()}, kSmall))
+    return nullptr;
   return is_aligned(*tensor) ? tensor : nullptr;
 }
 

@@ -227,5 +227,15 @@ TEST(PlanDecomposed, OtherMeansAreNoRmsNorm) {
   }
 }
 
+// Derivatives multiply with matrices of zeros, which run_decompositions() expands from one number.
+TEST(PlanDecomposed, SmallMatricesOfOneNumberAreWeights) {
+  RecordedCase graph;
+  const ValueId matrix = graph.expand(graph.weight({1}), {8, 4});
+  graph.output(graph.made("mm.default", {5, 4},
+                          {self(graph.recorded_input({5, 8})), named("mat2", Argument(matrix))}));
+  graph.check();
+  EXPECT_EQ(graph.kernels(), std::vector<std::string>{"product"});
+}
+
 }  // namespace
 }  // namespace pt2::run
