@@ -1,6 +1,7 @@
 // Drops nodes whose result equals one of their arguments: dropout outside of training, detach, a
 // conversion to the dtype that a tensor already has, as_strided with the strides of its argument, a
-// view with the sizes that its argument has or had before it was viewed otherwise.
+// view with the sizes that its argument has or had before it was viewed otherwise, a copy that is
+// only read.
 // Drops the assertions of dtypes that export writes beside conversions, if they certainly hold.
 // Such nodes hide that their neighbors can be fused.
 #include <algorithm>
@@ -115,22 +116,59 @@ const ValueId* reshaped(const Graph& graph, const Node* node) {
   return node->inputs[aliasing.view->input].arg.get_if<ValueId>();
 }
 
-// Returns the tensor that the node shows as it is, directly or behind views with other sizes:
-// x.view(1, n * c, h, w).view(n, c, h, w), which run_decompositions() leaves between two norms.
-// `base` is what the node views itself.
-std::optional<ValueId> shown_unchanged(const Graph& graph, const Node& node, const ValueId* base) {
-  constexpr int kMostViews = 4;
+// True for a view that shows elements in their order. It then shows all of them, once, if it has as
+// many in each dimension.
+bool keeps_order(const View& view) {
+  switch (view.inverse) {
+    case Inverse::expand:
+    case Inverse::reshape:
+    case Inverse::scatter:  // a slice; select and diagonal have other sizes
+    case Inverse::narrow:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// True if the sizes that a view asks for are `sizes`. -1 stands for the size that remains, or in
+// expand for an unchanged one.
+bool asks_for(const Graph& graph, const ArgumentList& asked, std::vector<SymInt> sizes,
+              Inverse inverse) {
+  if (asked.items.size() != sizes.size()) return false;
+  int open = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto* literal = asked.items[i].get_if<int64_t>();
+    if (literal == nullptr || *literal != -1) continue;
+    sizes[i] = SymInt(-1);
+    ++open;
+  }
+  return (open <= 1 || inverse == Inverse::expand) && are(graph, &asked, sizes);
+}
+
+// Returns the tensor that the node, a view of `base`, shows as it is, directly or behind views with
+// other sizes: x.view(1, n * c, h, w).view(n, c, h, w), which run_decompositions() leaves between
+// two norms.
+std::optional<ValueId> shown_unchanged(const Graph& graph, const Node& node, const View& view,
+                                       const ValueId* base) {
+  const int most_views = view.inverse == Inverse::reshape ? 4 : 1;
   const TensorMeta* now = graph.value(*find_only_output(node)).tensor();
-  const auto* sizes = find_argument<ArgumentList>(node, "size");
-  for (int i = 0; i < kMostViews && base != nullptr && now != nullptr; ++i) {
+  const auto* asked = find_argument<ArgumentList>(node, "size");
+  for (int i = 0; i < most_views && base != nullptr && now != nullptr; ++i) {
     const TensorMeta* before = graph.value(*base).tensor();
     if (before == nullptr) return std::nullopt;
     if (now->sizes == before->sizes && now->dtype == before->dtype &&
-        (sizes == nullptr || are(graph, sizes, before->sizes)))
+        (asked == nullptr || asks_for(graph, *asked, before->sizes, view.inverse)))
       return *base;
     base = reshaped(graph, find_maker(graph, *base));
   }
   return std::nullopt;
+}
+
+// True if no node gives memory of the value to others.
+bool is_only_read(const Graph& graph, ValueId id) {
+  return std::ranges::none_of(graph.uses(id), [&](const Use& use) {
+    return !use.node || may_share_memory(graph.node(*use.node));
+  });
 }
 
 // Returns the node if its result equals its argument. A result of the graph must stay, because
@@ -149,11 +187,19 @@ std::optional<Idle> find_idle(const Graph& graph, NodeId id) {
                 .result = *result,
                 .sharing = ops::Sharing::always,
                 .needs_sizes = true};
+  if (const auto view = copied_view(graph, node, op); view && is_only_read(graph, *result))
+    if (const auto* argument = node.inputs[view->input].arg.get_if<ValueId>())
+      return Idle{.node = id,
+                  .argument = *argument,
+                  .result = *result,
+                  .sharing = op.signature().find("dtype") != nullptr ? ops::Sharing::unless_cast
+                                                                     : ops::Sharing::always,
+                  .changes_strides = true};
   const Aliasing aliasing = aliasing_of(graph, node, op);
   if (!aliasing.view) return std::nullopt;
   const auto* argument = node.inputs[aliasing.view->input].arg.get_if<ValueId>();
-  if (aliasing.view->inverse == Inverse::reshape)
-    if (const auto shown = shown_unchanged(graph, node, argument))
+  if (keeps_order(*aliasing.view))
+    if (const auto shown = shown_unchanged(graph, node, *aliasing.view, argument))
       return Idle{.node = id,
                   .argument = *shown,
                   .result = *result,

@@ -37,6 +37,7 @@ enum class Sharing : uint8_t {
 enum class Inverse : uint8_t {
   none,     // no operator can recompute it
   same,     // the result is the argument itself
+  expand,   // several elements of the result are one of the base: no operator writes to it
   reshape,  // the same elements in the same order
   repeat,   // the operator is its own inverse: a transposition
   permute,  // the inverse permutation

@@ -105,12 +105,26 @@ std::optional<Tensor> pieced_together(const ChangedView& view, bool by_slices) {
   return whole;
 }
 
+// Returns one of the elements that stand for the same element of the base, each.
+std::optional<Tensor> unexpanded(const ChangedView& view) {
+  const Tensor& part = view.parts[0];
+  const int64_t added = part.dim() - view.whole.dim();
+  if (added < 0) return std::nullopt;
+  Sizes strides(part.strides().begin() + added, part.strides().end());
+  for (int64_t dim = 0; dim < view.whole.dim(); ++dim)
+    if (view.whole.size(dim) != 1 && view.whole.size(dim) != part.size(added + dim))
+      return std::nullopt;
+  return part.with_view(view.whole.sizes(), strides, part.storage_offset()).clone();
+}
+
 std::optional<Tensor> recomputed(Inverse inverse, const ChangedView& view) {
   switch (inverse) {
     case Inverse::none:
       return std::nullopt;
     case Inverse::same:
       return view.parts[0];
+    case Inverse::expand:
+      return unexpanded(view);
     case Inverse::reshape:
       return tensor_from("torch.ops.aten.reshape.default",
                          {Value(view.parts[0]), ints(view.whole.sizes())});
@@ -161,7 +175,6 @@ std::optional<bool> inverts(const Row& row, Inverse inverse) {
 
 // Rows whose available calls cannot decide which inverse is right.
 const std::set<std::string> kNotMeasured = {
-    "torch.ops.aten.expand.default",          // few calls enlarge a dimension
     "torch.ops.aten._reshape_alias.default",  // made-up strides are not those of a reshape
     "torch.ops.aten.tensor_split.indices",    // unordered indices give parts that overlap
     "torch.ops.aten.tensor_split.tensor_indices_or_sections",  // all calls give one part
@@ -180,9 +193,9 @@ bool may_have_inverse(const OpDef& def) {
 }
 
 TEST(FactsOfViews, InversesRecomputeTheBase) {
-  constexpr Inverse kAll[] = {Inverse::same,    Inverse::reshape, Inverse::repeat,
-                              Inverse::permute, Inverse::move,    Inverse::scatter,
-                              Inverse::narrow,  Inverse::pieces,  Inverse::unbind};
+  constexpr Inverse kAll[] = {Inverse::same,    Inverse::expand, Inverse::reshape, Inverse::repeat,
+                              Inverse::permute, Inverse::move,   Inverse::scatter, Inverse::narrow,
+                              Inverse::pieces,  Inverse::unbind};
   for (const Row& row : rows_where(may_have_inverse)) {
     const Inverse inverse = row.def->facts.inverse;
     if (inverse != Inverse::none) {

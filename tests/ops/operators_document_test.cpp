@@ -47,8 +47,9 @@ std::string facts_text(const OpDef& def) {
                                            "unless_complex",
                                            "unless_contiguous",
                                            "unless_dropping"};
-  constexpr std::string_view kInverse[] = {"",     "same",    "reshape", "repeat", "permute",
-                                           "move", "scatter", "narrow",  "pieces", "unbind"};
+  constexpr std::string_view kInverse[] = {"",       "same",    "expand", "reshape",
+                                           "repeat", "permute", "move",   "scatter",
+                                           "narrow", "pieces",  "unbind"};
   constexpr std::string_view kUndecomposed[] = {"", "gives_numbers", "reads_elements",
                                                 "lacks_steps"};
   constexpr std::string_view kDraws[] = {"", "by_sizes", "by_elements"};

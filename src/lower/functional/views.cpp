@@ -340,11 +340,22 @@ Aliasing aliasing_of(const Graph& graph, const Node& node, const ops::Operator& 
   return {.view = View{.input = *input, .inverse = facts.inverse, .scatter = facts.scatter}};
 }
 
+std::optional<View> copied_view(const Graph& graph, const Node& node, const ops::Operator& op) {
+  const auto input = shown_input(graph, node, op);
+  if (!input) return std::nullopt;
+  if (node.target == "torch.ops.aten._to_copy.default") return cast(graph, node, op, *input).view;
+  if (node.target != "torch.ops.aten.clone.default" ||
+      !is_absent_or(node, "memory_format", MemoryFormat::preserve))
+    return std::nullopt;
+  return View{.input = *input, .inverse = Inverse::same};
+}
+
 std::optional<Node> write_back(const Graph& graph, const Node& node, const View& view, size_t item,
                                ValueId whole, ValueId part) {
   switch (view.inverse) {
     case Inverse::same:
     case Inverse::none:
+    case Inverse::expand:
       return std::nullopt;
     case Inverse::reshape:
       return reshape_to(graph, whole, part);

@@ -31,6 +31,10 @@ struct Aliasing {
 // `op` is the operator of the node's target; higher-order operators are not allowed. A result that
 // is the written argument of an in-place operator counts as owning its memory. Linear in the node.
 Aliasing aliasing_of(const Graph& graph, const Node& node, const ops::Operator& op);
+// Returns the view that the result of a clone(), or of a conversion to the dtype that the argument
+// has, would be if it were no copy. Nothing (nullopt) for other nodes, and for copies that are made
+// for another memory format. `op` as above.
+std::optional<View> copied_view(const Graph& graph, const Node& node, const ops::Operator& op);
 
 // Returns a node, still without results, that computes `whole` with some elements replaced by
 // `part`: the elements that result number `item` of `node` views. Nothing (nullopt) if no operator

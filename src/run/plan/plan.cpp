@@ -30,6 +30,7 @@ bool takes_any_strides(const BoundNode& node) {
     case ops::Inverse::reshape:
       return false;
     case ops::Inverse::same:
+    case ops::Inverse::expand:
     case ops::Inverse::repeat:
     case ops::Inverse::permute:
     case ops::Inverse::move:
