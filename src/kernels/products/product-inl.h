@@ -250,6 +250,9 @@ void multiply_rows_of_tile(const Product& product, const typename Packed::Elemen
   const bool first = depth.first == 0;
   const bool last = depth.first + depth.count == product.depth;
   const Epilogue& epilogue = product.epilogue;
+  // An addend may be much larger than the sums, as in residual networks. It is added to whole sums,
+  // so that it costs one rounding; before the first sums are stored if that overwrites it.
+  const bool adds = epilogue.addend != nullptr && (epilogue.addend == product.out ? first : last);
   const int64_t end = block.first_column + block.columns;
   for (int64_t column = block.first_column; column < end; column += kPanelWidth) {
     const bool narrow = is_narrow_panel(product.packed_columns, column);
@@ -275,7 +278,7 @@ void multiply_rows_of_tile(const Product& product, const typename Packed::Elemen
         .ahead_step = 0};
     if (product.factors != nullptr) tile.results.factors += column;
     if (first && epilogue.bias != nullptr) tile.results.start = epilogue.bias + column;
-    if (first && epilogue.addend != nullptr)
+    if (adds)
       tile.results.addend = epilogue.addend + part.first_row * epilogue.addend_stride + column;
     read_ahead<Packed>(
         part_ahead<Packed>(product, packed, block, column, depth.first + depth.count, turn), tile);

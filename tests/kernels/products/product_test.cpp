@@ -171,6 +171,28 @@ TEST(ProductTest, AddsToWhatIsThere) {
   });
 }
 
+// As where a residual branch changes a large value by little. Each of four blocks of depth adds
+// less than half of the distance between floats there.
+TEST(ProductTest, ALargeAddendIsRoundedOnce) {
+  test::on_every_target([] {
+    Random random(8);
+    constexpr float kLarge = 16384, kStep = 1.0f / 512;
+    Case plain(random, 20, 50, 1024);
+    plain.product.epilogue = {};
+    std::fill(plain.left.begin(), plain.left.end(), 1.0f);
+    std::fill(plain.right.begin(), plain.right.end(), 0.4f * kStep / 256);
+    plain.addend.assign(20 * 50, kLarge);
+    plain.product.epilogue.addend = plain.addend.data();
+    plain.product.epilogue.addend_stride = 50;
+    plain.pack();
+    multiply_packed(plain.product);
+    for (int64_t row = 0; row < 20; ++row)
+      for (int64_t column = 0; column < 50; ++column)
+        ASSERT_EQ(plain.out[static_cast<size_t>(row * plain.product.out_stride + column)],
+                  kLarge + 2 * kStep);
+  });
+}
+
 TEST(ProductTest, TakesPartOfAPackedOperand) {
   test::on_every_target([] {
     Random random(7);
