@@ -246,16 +246,16 @@ void bench_half_products(const Bench& bench) {
                                     .out = out.get(),
                                     .out_stride = columns,
                                     .epilogue = {}};
-      bench.report(std::string(type == kernels::Rounding::half ? "half" : "bfloat16") +
-                       "_product " + std::to_string(rows) + " x " + std::to_string(columns) +
-                       " x " + std::to_string(depth),
-                   2.0 * static_cast<double>(rows * columns * depth), bytes_of(columns * depth) / 2,
-                   [&] {
-                     if (rows == 1)
-                       kernels::multiply_half_rows(row, weights, left.data(), bench.pool());
-                     else
-                       kernels::multiply_packed_halves(product, weights, panels, bench.pool());
-                   });
+      bench.report(
+          std::string(type == kernels::Rounding::half ? "half" : "bfloat16") + "_product " +
+              std::to_string(rows) + " x " + std::to_string(columns) + " x " +
+              std::to_string(depth),
+          2.0 * static_cast<double>(rows * columns * depth), bytes_of(columns * depth) / 2, [&] {
+            if (rows == 1)
+              kernels::multiply_half_rows(row, weights, {left.data(), depth}, bench.pool());
+            else
+              kernels::multiply_packed_halves(product, weights, panels, bench.pool());
+          });
     }
 }
 

@@ -114,7 +114,7 @@ int64_t round_up(int64_t count, int64_t step) { return (count + step - 1) / step
 
 struct Scratch {
   float* scores;
-  float* keys;         // packed
+  float* keys;         // packed; or few queries, as rows of halves
   float* values;       // packed
   float* wide_keys;    // keys widened from halves
   float* wide_values;  // values widened from halves
@@ -140,7 +140,11 @@ struct Layout {
 };
 Layout lay_out(const Attention& attention, int threads) {
   const int64_t block = std::min(attention.keys, kKeyBlock);
-  if (has_few_queries(attention)) return {round_up(kFewQueries * block, 16), 0, 0, 0, 0, 16};
+  if (has_few_queries(attention)) {
+    const bool is_bfloat16 = attention.halves == Rounding::bfloat16;
+    const int64_t rows = is_bfloat16 ? round_up(kFewQueries * attention.depth, 16) : 0;
+    return {round_up(kFewQueries * block, 16), rows, 0, 0, 0, 16};
+  }
   const bool widens = attention.halves != Rounding::none;
   const int64_t wide_keys = widens ? round_up(block * attention.depth, 16) : 0;
   const int64_t wide_values = widens ? round_up(block * attention.value_depth, 16) : 0;
@@ -389,8 +393,10 @@ void attend_many(const Attention& attention, const Head& head, int64_t begin, in
   finish_rows(attention, head, begin, end, scratch);
 }
 
-// Multiplies rows with keys or values in place, from row `first` on.
-void multiply_rows_of(Rounding type, RowProduct product, const Heads& head, int64_t first) {
+// Multiplies rows with keys or values in place, from row `first` on. `halves` has the same rows, or
+// is null.
+void multiply_rows_of(Rounding type, RowProduct product, const Heads& head, int64_t first,
+                      const HalfRows& halves) {
   if (head.halves == nullptr) {
     product.right = head.data + first * head.row_stride;
     product.right_stride = head.row_stride;
@@ -403,11 +409,22 @@ void multiply_rows_of(Rounding type, RowProduct product, const Heads& head, int6
                       .right = head.halves + first * head.row_stride,
                       .depth_stride = product.turned ? 1 : head.row_stride,
                       .column_stride = product.turned ? head.row_stride : 1},
-                     nullptr);
+                     halves);
+}
+
+// Returns queries of bfloat16 as they were before they were widened; null for other types.
+HalfRows half_queries(const Attention& attention, const Head& head, const Scratch& scratch) {
+  if (attention.halves != Rounding::bfloat16) return {};
+  auto* rows = reinterpret_cast<uint16_t*>(scratch.keys);
+  for (int64_t row = 0; row < attention.queries; ++row)
+    float_to_bfloat16(head.query + row * attention.query.row_stride, attention.depth,
+                      rows + row * attention.depth);
+  return {rows, attention.depth};
 }
 
 void attend_few(const Attention& attention, const Head& head, const Scratch& scratch) {
   start_rows(attention, head, 0, attention.queries, scratch);
+  const HalfRows queries = half_queries(attention, head, scratch);
   for (int64_t first = 0; first < attention.keys; first += kKeyBlock) {
     const Block block = without_masked_ends(
         attention, head,
@@ -422,7 +439,7 @@ void attend_few(const Attention& attention, const Head& head, const Scratch& scr
     scores.left_stride = attention.query.row_stride;
     scores.out = scratch.scores;
     scores.out_stride = count;
-    multiply_rows_of(attention.halves, scores, head.key, block.first);
+    multiply_rows_of(attention.halves, scores, head.key, block.first, queries);
     weigh_block(attention, head, block, count, 0, scratch);
     RowProduct sums;
     sums.rows = attention.queries;
@@ -435,7 +452,7 @@ void attend_few(const Attention& attention, const Head& head, const Scratch& scr
     sums.out_stride = attention.out_row_stride;
     sums.epilogue.addend = head.out;
     sums.epilogue.addend_stride = attention.out_row_stride;
-    multiply_rows_of(attention.halves, sums, head.value, block.first);
+    multiply_rows_of(attention.halves, sums, head.value, block.first, {});
   }
   finish_rows(attention, head, 0, attention.queries, scratch);
 }

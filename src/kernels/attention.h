@@ -32,7 +32,8 @@ struct Attention {
   Heads query;
   Heads key;
   Heads value;
-  Rounding halves = Rounding::none;  // type of keys and values; none: floats
+  // Type of keys and values, and of the numbers that the queries hold as floats; none: floats.
+  Rounding halves = Rounding::none;
   // Added to the scores; each row has one element per key. `data` is null without a mask. Boolean
   // masks are converted to 0 and -inf beforehand.
   Heads mask;

@@ -22,6 +22,32 @@ template <class X>
 HWY_INLINE hn::TFromV<X> sum_lanes(X value) {
   return hn::GetLane(hn::SumOfLanes(hn::DFromV<X>(), value));
 }
+#if HWY_TARGET != HWY_SCALAR
+// Adds the halves of a vector until four lanes are left.
+template <class X>
+HWY_INLINE auto fold_to_four(X whole) {
+  if constexpr (hn::MaxLanes(hn::DFromV<X>()) == 4) {
+    return whole;
+  } else {
+    const hn::Half<hn::DFromV<X>> half;
+    return fold_to_four(hn::Add(hn::LowerHalf(half, whole), hn::UpperHalf(half, whole)));
+  }
+}
+// Returns the sums of the lanes of each of four vectors of float: with transpositions, in a third
+// of the instructions of sum_lanes for each. Vectors have at least four lanes.
+template <class X>
+HWY_INLINE auto sums_of_four(X a, X b, X c, X d) {
+  const hn::DFromV<X> floats;
+  const hn::Repartition<double, hn::DFromV<X>> pairs;
+  const auto ab = hn::BitCast(
+      pairs, hn::Add(hn::InterleaveLower(floats, a, b), hn::InterleaveUpper(floats, a, b)));
+  const auto cd = hn::BitCast(
+      pairs, hn::Add(hn::InterleaveLower(floats, c, d), hn::InterleaveUpper(floats, c, d)));
+  // Each block of four lanes has its part of the four sums.
+  return fold_to_four(hn::Add(hn::BitCast(floats, hn::InterleaveLower(pairs, ab, cd)),
+                              hn::BitCast(floats, hn::InterleaveUpper(pairs, ab, cd))));
+}
+#endif
 template <class X>
 HWY_INLINE hn::TFromV<X> largest_lane(X value) {
   return hn::GetLane(hn::MaxOfLanes(hn::DFromV<X>(), value));

@@ -36,6 +36,10 @@ struct Case {
     if (shape.halves != Rounding::none) {
       round_to_halves(shape.key, key, key_halves);
       round_to_halves(shape.value, value, value_halves);
+      // The kernel takes floats with rounded numbers.
+      std::vector<uint16_t> query_halves;
+      Heads unused;
+      round_to_halves(unused, query, query_halves);
     }
     // The result is [batch, query, head, element], as in models that transpose it back.
     shape.out_head_stride = shape.value_depth;

@@ -74,11 +74,12 @@ HWY_INLINE __m512bh load_pairs(const uint16_t* from, __mmask32 which) {
 
 // As sum_columns of row_products-inl.h, with rows of bfloat16.
 template <int kRows, int kColumns>
-void dot_columns(const RowProduct& product, const uint16_t* rows, const uint16_t* weights,
+void dot_columns(const RowProduct& product, const HalfRows& rows, const uint16_t* weights,
                  int64_t first_row, int64_t column) {
   constexpr int64_t kBlock = 4096;
-  const uint16_t* left = rows + first_row * product.left_stride;
+  const uint16_t* left = rows.data + first_row * rows.stride;
   const uint16_t* right = weights + column * product.right_stride;
+  const int64_t ahead = distance_ahead<uint16_t>(product, kColumns);
   V totals[kRows][kColumns];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r)
@@ -97,11 +98,11 @@ void dot_columns(const RowProduct& product, const uint16_t* rows, const uint16_t
       for (int c = 0; c < kColumns; ++c) {
         const uint16_t* from = right + c * product.right_stride + k;
         pairs[c] = load_pairs(from, which);
-        __builtin_prefetch(from + kColumns * product.right_stride, 0, 2);
+        __builtin_prefetch(from + ahead, 0, 2);
       }
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
-        const __m512bh row = load_pairs(left + r * product.left_stride + k, which);
+        const __m512bh row = load_pairs(left + r * rows.stride + k, which);
 #pragma GCC unroll 4
         for (int c = 0; c < kColumns; ++c) sums[r][c] = _mm512_dpbf16_ps(sums[r][c], row, pairs[c]);
       }
@@ -119,7 +120,7 @@ void dot_columns(const RowProduct& product, const uint16_t* rows, const uint16_t
 #pragma GCC pop_options
 
 template <int kRows>
-void dot_rows(const RowProduct& product, const uint16_t* rows, const uint16_t* weights,
+void dot_rows(const RowProduct& product, const HalfRows& rows, const uint16_t* weights,
               const Columns& columns) {
   int64_t column = columns.begin;
   for (; column + 4 <= columns.end; column += 4)

@@ -57,10 +57,10 @@ void multiply_halves(const HalfProduct& product, const HalfWeights& weights, con
 }
 
 void multiply_unpacked_halves(const RowProduct& given, const HalfWeights& weights,
-                              [[maybe_unused]] const uint16_t* rows, ThreadPool* pool) {
+                              [[maybe_unused]] const HalfRows& rows, ThreadPool* pool) {
   const RowProduct product = with_weights(given, weights);
 #if PT2_BEYOND_AVX3
-  if (rows != nullptr && product.turned && holds_pairs(weights.type))
+  if (rows.data != nullptr && product.turned && holds_pairs(weights.type))
     return multiply_by_columns(product, pool, [&](auto count, const Columns& columns) {
       dot_rows<count.value>(product, rows, weights.right, columns);
     });
@@ -98,7 +98,7 @@ void multiply_packed_halves(const HalfProduct& product, const HalfWeights& weigh
   PT2_DISPATCH(multiply_halves)(product, weights, packed, pool);
 }
 
-void multiply_half_rows(const RowProduct& product, const HalfWeights& weights, const uint16_t* rows,
+void multiply_half_rows(const RowProduct& product, const HalfWeights& weights, const HalfRows& rows,
                         ThreadPool* pool) {
   PT2_DISPATCH(multiply_unpacked_halves)(product, weights, rows, pool);
 }

@@ -43,11 +43,16 @@ void pack_halves(const HalfWeights& weights, uint16_t* packed, ThreadPool* pool 
 void multiply_packed_halves(const HalfProduct& product, const HalfWeights& weights,
                             const uint16_t* packed, ThreadPool* pool = nullptr);
 
+// Row r begins at data + r * stride.
+struct HalfRows {
+  const uint16_t* data = nullptr;
+  int64_t stride = 0;
+};
+
 // Multiplies few rows with unpacked weights, one of whose strides is 1. Columns, depth and the
 // right operand are those of `weights`. product.left holds the rows as floats; `rows` holds them as
-// halves with the same stride, or is null. The target reads one of the two. Worthwhile up to four
-// rows.
-void multiply_half_rows(const RowProduct& product, const HalfWeights& weights, const uint16_t* rows,
+// halves, or is null. The target reads one of the two. Worthwhile up to four rows.
+void multiply_half_rows(const RowProduct& product, const HalfWeights& weights, const HalfRows& rows,
                         ThreadPool* pool = nullptr);
 
 }  // namespace pt2::kernels

@@ -34,25 +34,49 @@ struct Columns {
   int64_t end;
 };
 
-inline float started(const RowProduct& product, int64_t row, int64_t column) {
+// Stores the sums of a row, from `column` on, with factors, bias and addend applied. `load` and
+// `store` read and write as many floats as there are sums.
+template <class Sums, class Load, class Store>
+HWY_INLINE void finish_sums_of(const RowProduct& product, Sums sums, int64_t row, int64_t column,
+                               const Load& load, const Store& store) {
   const Epilogue& epilogue = product.epilogue;
-  float start = epilogue.bias != nullptr ? epilogue.bias[column] : 0.0f;
-  if (epilogue.addend != nullptr) start += epilogue.addend[row * epilogue.addend_stride + column];
-  return start;
-}
-
-inline float factor_of(const RowProduct& product, int64_t column) {
-  return product.factors != nullptr ? product.factors[column] : 1.0f;
+  if (product.factors != nullptr) sums = hn::Mul(sums, load(product.factors + column));
+  Sums start = hn::Zero(hn::DFromV<Sums>());
+  if (epilogue.bias != nullptr) start = load(epilogue.bias + column);
+  if (epilogue.addend != nullptr)
+    start = hn::Add(start, load(epilogue.addend + row * epilogue.addend_stride + column));
+  store(hn::Add(sums, start), product.out + row * product.out_stride + column);
 }
 
 template <int kRows, int kColumns>
 HWY_INLINE void finish_columns(const RowProduct& product, const V (&totals)[kRows][kColumns],
                                int64_t first_row, int64_t column) {
+  const auto finish = [&](auto d, auto sums, int r, int c) HWY_ATTR {
+    finish_sums_of(
+        product, sums, first_row + r, column + c,
+        [d](const float* from) HWY_ATTR { return hn::LoadU(d, from); },
+        [d](auto whole, float* to) HWY_ATTR { hn::StoreU(whole, d, to); });
+  };
+#pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r)
-    for (int c = 0; c < kColumns; ++c)
-      product.out[(first_row + r) * product.out_stride + column + c] =
-          sum_lanes(totals[r][c]) * factor_of(product, column + c) +
-          started(product, first_row + r, column + c);
+    if constexpr (kColumns == 4 && kLanes >= 4) {
+      finish(hn::CappedTag<float, 4>(),
+             sums_of_four(totals[r][0], totals[r][1], totals[r][2], totals[r][3]), r, 0);
+    } else {
+      const hn::CappedTag<float, 1> one;
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c) finish(one, hn::Set(one, sum_lanes(totals[r][c])), r, c);
+    }
+}
+
+// Returns the distance in elements to the columns that are prefetched while `columns` of them are
+// summed: those that come next, or if they are short, those 2 KB ahead. Hardware prefetching stops
+// at a page boundary, which keys of a cache meet every few columns.
+template <class Element>
+HWY_INLINE int64_t distance_ahead(const RowProduct& product, int columns) {
+  constexpr int64_t kAhead = 2048 / sizeof(Element);
+  return std::max<int64_t>(columns, kAhead / std::max<int64_t>(1, product.right_stride)) *
+         product.right_stride;
 }
 
 // Sums kColumns columns, contiguous along the depth, for kRows rows.
@@ -67,6 +91,7 @@ void sum_columns(const RowProduct& product, const typename Elements::Element* we
     for (int c = 0; c < kColumns; ++c) totals[r][c] = hn::Zero(Floats());
   const float* left = product.left + first_row * product.left_stride;
   const typename Elements::Element* right = weights + column * product.right_stride;
+  const int64_t ahead = distance_ahead<typename Elements::Element>(product, kColumns);
   for (int64_t begin = 0; begin < product.depth; begin += block) {
     const int64_t end = std::min(product.depth, begin + block);
     V sums[kRows][kColumns];
@@ -81,8 +106,7 @@ void sum_columns(const RowProduct& product, const typename Elements::Element* we
       for (int c = 0; c < kColumns; ++c) {
         const auto* from = right + c * product.right_stride + k;
         elements[c] = Elements::load(from);
-        // Prefetches the columns after these: hardware prefetching stops at a page boundary.
-        __builtin_prefetch(from + kColumns * product.right_stride, 0, 2);
+        __builtin_prefetch(from + ahead, 0, 2);
       }
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
@@ -122,22 +146,16 @@ void turned_columns(const RowProduct& product, const typename Elements::Element*
     sum_columns<Elements, kRows, 1>(product, weights, columns.first_row, column);
 }
 
-// Returns bias and addend of `count` columns.
-inline V started_vector(const RowProduct& product, int64_t row, int64_t column, int64_t count) {
-  const Epilogue& epilogue = product.epilogue;
-  V start = hn::Zero(Floats());
-  if (epilogue.bias != nullptr) start = load_first(epilogue.bias + column, count);
-  if (epilogue.addend != nullptr)
-    start =
-        hn::Add(start, load_first(epilogue.addend + row * epilogue.addend_stride + column, count));
-  return start;
-}
-
 // Sums kVectors whole vectors of columns, or one vector with `count` columns.
 template <class Elements, int kRows, int kVectors, bool kWhole>
 void sum_vectors(const RowProduct& product, const typename Elements::Element* weights,
                  int64_t first_row, int64_t column, int64_t count = kLanes) {
   const float* left = product.left + first_row * product.left_stride;
+  // Prefetches help where the values of a long cache are read, and slow a small layer down. Floats
+  // are read well without.
+  constexpr bool kPrefetches = sizeof(typename Elements::Element) < sizeof(float);
+  constexpr int64_t kLine = 64 / sizeof(typename Elements::Element);
+  const int64_t ahead = distance_ahead<typename Elements::Element>(product, 1);
   V totals[kRows][kVectors];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r)
@@ -154,9 +172,12 @@ void sum_vectors(const RowProduct& product, const typename Elements::Element* we
       const auto* right = weights + k * product.right_stride + column;
       V elements[kVectors];
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v)
+      for (int v = 0; v < kVectors; ++v) {
         elements[v] =
             kWhole ? Elements::load(right + v * kLanes) : Elements::load_first(right, count);
+        if (kPrefetches && v * kLanes % kLine == 0)
+          __builtin_prefetch(right + v * kLanes + ahead, 0, 2);
+      }
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
         const V row = set(left[r * product.left_stride + k]);
@@ -172,11 +193,10 @@ void sum_vectors(const RowProduct& product, const typename Elements::Element* we
   for (int r = 0; r < kRows; ++r)
     for (int v = 0; v < kVectors; ++v) {
       const int64_t first = column + v * kLanes;
-      const V start = started_vector(product, first_row + r, first, count);
-      if (product.factors != nullptr)
-        totals[r][v] = hn::Mul(totals[r][v], load_first(product.factors + first, count));
-      store_first(hn::Add(totals[r][v], start),
-                  product.out + (first_row + r) * product.out_stride + first, count);
+      finish_sums_of(
+          product, totals[r][v], first_row + r, first,
+          [&](const float* from) HWY_ATTR { return load_first(from, count); },
+          [&](V whole, float* to) HWY_ATTR { store_first(whole, to, count); });
     }
 }
 

@@ -66,7 +66,8 @@ struct Case {
     few.out = out.data();
     few.out_stride = product.out_stride;
     few.epilogue.bias = product.bias;
-    multiply_half_rows(few, weights, with_halves ? left.data() : nullptr, pool);
+    multiply_half_rows(few, weights, {with_halves ? left.data() : nullptr, product.left_stride},
+                       pool);
   }
 
   void check(const std::vector<float>& before) const {
@@ -171,7 +172,7 @@ TEST_P(HalfProductTest, KnowsEveryNumber) {
     few.rows = 1;
     few.left = &wide_one;
     few.out = out.data();
-    multiply_half_rows(few, weights, &one);
+    multiply_half_rows(few, weights, {&one, 1});
     check();
     pack_halves(weights, packed.data());
     multiply_packed_halves({.rows = 1, .left = &one, .out = out.data()}, weights, packed.data());

@@ -198,8 +198,7 @@ struct HalfBatchProduct {
       weights.depth_stride = left.column_stride;
       weights.column_stride = left.row_stride;
     }
-    const bool lie_alike = product.rows == 1 || left.row_stride == depth;
-    kernels::multiply_half_rows(product, weights, lie_alike ? few : nullptr, threads);
+    kernels::multiply_half_rows(product, weights, {few, left.row_stride}, threads);
     const int64_t results = left.rows * right.columns;
     narrow_to_halves(dtype, product.out, results, out + index * results * left.element);
   }

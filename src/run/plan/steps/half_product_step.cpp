@@ -90,8 +90,8 @@ class HalfProductStep final : public Step {
     frame.launch([product, weights = weights(), dtype = input.dtype(), from = input.raw_data(),
                   wide = left.data<float>(), to = out.raw_data(), threads = frame.threads()] {
       widen_halves(dtype, from, product.rows * weights.depth, wide);
-      kernels::multiply_half_rows(product, weights, reinterpret_cast<const uint16_t*>(from),
-                                  threads);
+      kernels::multiply_half_rows(
+          product, weights, {reinterpret_cast<const uint16_t*>(from), weights.depth}, threads);
       narrow_to_halves(dtype, product.out, product.rows * weights.columns, to);
     });
   }
