@@ -195,8 +195,9 @@ void sum_vectors(const RowProduct& product, const typename Elements::Element* we
       const int64_t first = column + v * kLanes;
       finish_sums_of(
           product, totals[r][v], first_row + r, first,
-          [&](const float* from) HWY_ATTR { return load_first(from, count); },
-          [&](V whole, float* to) HWY_ATTR { store_first(whole, to, count); });
+          [&](const float* from) HWY_ATTR { return kWhole ? load(from) : load_first(from, count); },
+          [&](V whole, float* to)
+              HWY_ATTR { kWhole ? store(whole, to) : store_first(whole, to, count); });
     }
 }
 
