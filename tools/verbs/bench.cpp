@@ -30,6 +30,7 @@ struct BenchArguments {
 constexpr size_t kWarmUp = 2;
 constexpr size_t kFewestCalls = 5;
 constexpr size_t kSlowestNodes = 15;
+constexpr size_t kShownInputs = 8;
 
 double microseconds(Clock::duration time) {
   return std::chrono::duration<double, std::micro>(time).count();
@@ -186,6 +187,17 @@ std::string times_json(const BenchArguments& options, const Times& times, const 
   });
 }
 
+// The times are those of these sizes; a file's own samples may be a batch of several.
+std::string inputs_text(const PreparedCall& call) {
+  const std::vector<Value>& values = call.inputs.values;
+  std::string out;
+  for (size_t i = 0; i < std::min(values.size(), kShownInputs); ++i)
+    out += fmt::format("{}: {}\n", printable(call.model.inputs()[i].name), values[i].type_text());
+  if (values.size() > kShownInputs)
+    out += fmt::format("and {} more\n", counted(values.size() - kShownInputs, "input"));
+  return out.empty() ? out : out + "\n";
+}
+
 std::string times_text(const Times& times) {
   const auto text = [](double time) {
     return time < 1000 ? fmt::format("{:.1f} us", time) : fmt::format("{:.2f} ms", time / 1000);
@@ -265,7 +277,7 @@ Result<int> bench(const BenchArguments& options, Environment& environment) {
     times.calls.push_back(time);
   }
   print(environment.out, options.json ? times_json(options, times, profile, call.model.program())
-                                      : times_text(times));
+                                      : inputs_text(call) + times_text(times));
   if (options.profile && !options.json) print(environment.out, profile.text(times.calls.size()));
   return kOk;
 }
